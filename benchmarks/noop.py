@@ -1,0 +1,18 @@
+"""Settings and addresses of the yardstick: a Django view that does nothing, on the same server."""
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from registry_project.settings import *  # noqa: F403
+
+ROOT_URLCONF = "benchmarks.noop"
+INSTALLED_APPS = ["tenants"]
+MIDDLEWARE: list[str] = []
+TEMPLATES: list[object] = []
+
+
+def noop(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(b"ok")
+
+
+urlpatterns = [path("noop", noop)]

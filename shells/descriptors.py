@@ -1,0 +1,427 @@
+"""The data model of descriptors, and what makes one acceptable (aas-registry-api.md §2). No Django, no DRF.
+
+The classes say what IDTA-01002-3 and IDTA-01001 say, in their order and their names. A *strict* tenant
+takes exactly that. A *lenient* tenant (the default) takes what the contract asks for as well: the same
+check runs, and the defects that §2.5 lets pass are forgiven. What is stored is always the client's own
+document: its members in its order, less `null` members and empty arrays, which count as absent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
+
+from shells import constraints
+from shells.defects import Defect, InvalidDescriptor
+from shells.identifiers import MAX_IDENTIFIER_LENGTH, NOT_XML_CHARACTER
+
+#: More values than this in one body are refused; each of them could be a defect to report.
+MAX_VALUES = 200_000
+MAX_REFERENCE_DEPTH = 8
+
+# --- Primitive types (§2.1) and enumerations (§2.3) ---------------------------------------------------
+
+LANGUAGE_TAG = (  # BCP 47
+    r"^(([a-zA-Z]{2,3}(-[a-zA-Z]{3}(-[a-zA-Z]{3}){0,2})?|[a-zA-Z]{4}|[a-zA-Z]{5,8})(-[a-zA-Z]{4})?"
+    r"(-([a-zA-Z]{2}|[0-9]{3}))?(-(([a-zA-Z0-9]){5,8}|[0-9]([a-zA-Z0-9]){3}))*"
+    r"(-[0-9A-WY-Za-wy-z](-([a-zA-Z0-9]){2,8})+)*(-[xX](-([a-zA-Z0-9]){1,8})+)?|[xX](-([a-zA-Z0-9]){1,8})+|"
+    r"((en-GB-oed|i-ami|i-bnn|i-default|i-enochian|i-hak|i-klingon|i-lux|i-mingo|i-navajo|i-pwn|i-tao|i-tay|"
+    r"i-tsu|sgn-BE-FR|sgn-BE-NL|sgn-CH-DE)|(art-lojban|cel-gaulish|no-bok|no-nyn|zh-guoyu|zh-hakka|zh-min|"
+    r"zh-min-nan|zh-xiang)))$"
+)
+
+Identifier = Annotated[str, Field(min_length=1, max_length=MAX_IDENTIFIER_LENGTH)]
+IdShort = Annotated[
+    str, Field(min_length=1, max_length=128, pattern=r"^[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9_]+$")
+]
+NameType = Annotated[str, Field(min_length=1, max_length=128)]
+LabelType = Annotated[str, Field(min_length=1, max_length=64)]
+LocatorType = Annotated[str, Field(min_length=1, max_length=2048)]
+ShortText = Annotated[str, Field(max_length=128)]
+VersionType = Annotated[str, Field(min_length=1, max_length=4, pattern=r"^(0|[1-9][0-9]*)$")]
+NonEmptyString = Annotated[str, Field(min_length=1)]
+LanguageTag = Annotated[str, Field(pattern=LANGUAGE_TAG)]
+
+AssetKind = Literal["Instance", "NotApplicable", "Role", "Type"]
+ReferenceTypes = Literal["ExternalReference", "ModelReference"]
+SecurityType = Literal["NONE", "RFC_TLSA", "W3C_DID"]
+KeyTypes = Literal[
+    "AnnotatedRelationshipElement", "AssetAdministrationShell", "BasicEventElement", "Blob", "Capability",
+    "ConceptDescription", "DataElement", "Entity", "EventElement", "File", "FragmentReference",
+    "GlobalReference", "Identifiable", "MultiLanguageProperty", "Operation", "Property", "Range", "Referable",
+    "ReferenceElement", "RelationshipElement", "Submodel", "SubmodelElement", "SubmodelElementCollection",
+    "SubmodelElementList",
+]  # fmt: skip
+DataTypeDefXsd = Literal[
+    "xs:anyURI", "xs:base64Binary", "xs:boolean", "xs:byte", "xs:date", "xs:dateTime", "xs:decimal",
+    "xs:double", "xs:duration", "xs:float", "xs:gDay", "xs:gMonth", "xs:gMonthDay", "xs:gYear", "xs:gYearMonth",
+    "xs:hexBinary", "xs:int", "xs:integer", "xs:long", "xs:negativeInteger", "xs:nonNegativeInteger",
+    "xs:nonPositiveInteger", "xs:positiveInteger", "xs:short", "xs:string", "xs:time", "xs:unsignedByte",
+    "xs:unsignedInt", "xs:unsignedLong", "xs:unsignedShort",
+]  # fmt: skip
+DataTypeIec61360 = Literal[
+    "BLOB", "BOOLEAN", "DATE", "FILE", "HTML", "INTEGER_COUNT", "INTEGER_CURRENCY", "INTEGER_MEASURE", "IRDI",
+    "IRI", "RATIONAL", "RATIONAL_MEASURE", "REAL_COUNT", "REAL_CURRENCY", "REAL_MEASURE", "STRING",
+    "STRING_TRANSLATABLE", "TIME", "TIMESTAMP",
+]  # fmt: skip
+
+# --- Classes (§2.2) -----------------------------------------------------------------------------------
+
+
+class Metamodel(BaseModel):
+    """Members in camel case, nothing converted, nothing unknown."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", alias_generator=to_camel)
+
+
+class Key(Metamodel):
+    type: KeyTypes
+    value: Identifier
+
+
+class Reference(Metamodel):
+    type: ReferenceTypes
+    keys: Annotated[list[Key], Field(min_length=1)]
+    referred_semantic_id: "Reference | None" = Field(default=None)
+
+
+References = Annotated[list[Reference], Field(min_length=1)]
+
+
+class LangString(Metamodel):
+    """AbstractLangString; the length of `text` depends on where it stands."""
+
+    language: LanguageTag
+
+
+class LangStringTextType(LangString):
+    text: Annotated[str, Field(min_length=1, max_length=1023)]
+
+
+class LangStringNameType(LangString):
+    text: Annotated[str, Field(min_length=1, max_length=128)]
+
+
+class LangStringPreferredNameTypeIec61360(LangString):
+    text: Annotated[str, Field(min_length=1, max_length=255)]
+
+
+class LangStringShortNameTypeIec61360(LangString):
+    text: Annotated[str, Field(min_length=1, max_length=18)]
+
+
+class LangStringDefinitionTypeIec61360(LangString):
+    text: Annotated[str, Field(min_length=1, max_length=1023)]
+
+
+class HasSemantics(Metamodel):
+    semantic_id: Reference | None = None
+    supplemental_semantic_ids: References | None = None
+
+
+class Extension(HasSemantics):
+    name: NameType
+    value_type: DataTypeDefXsd | None = None
+    value: str | None = None
+    refers_to: References | None = None
+
+
+class SpecificAssetId(HasSemantics):
+    name: LabelType
+    value: Identifier
+    external_subject_id: Reference | None = None
+
+
+class LevelType(Metamodel):
+    min: bool
+    nom: bool
+    typ: bool
+    max: bool
+
+
+class ValueReferencePair(Metamodel):
+    value: Identifier
+    value_id: Reference | None = None
+
+
+class ValueList(Metamodel):
+    value_reference_pairs: Annotated[list[ValueReferencePair], Field(min_length=1)]
+
+
+class DataSpecificationIec61360(Metamodel):
+    model_type: Literal["DataSpecificationIec61360"]
+    preferred_name: Annotated[list[LangStringPreferredNameTypeIec61360], Field(min_length=1)]
+    short_name: Annotated[list[LangStringShortNameTypeIec61360], Field(min_length=1)] | None = None
+    unit: NonEmptyString | None = None
+    unit_id: Reference | None = None
+    source_of_definition: NonEmptyString | None = None
+    symbol: NonEmptyString | None = None
+    data_type: DataTypeIec61360 | None = None
+    definition: Annotated[list[LangStringDefinitionTypeIec61360], Field(min_length=1)] | None = None
+    value_format: NonEmptyString | None = None
+    value_list: ValueList | None = None
+    value: Identifier | None = None
+    level_type: LevelType | None = None
+
+
+class EmbeddedDataSpecification(Metamodel):
+    data_specification: Reference
+    data_specification_content: DataSpecificationIec61360
+
+
+class AdministrativeInformation(Metamodel):
+    version: VersionType | None = None
+    revision: VersionType | None = None
+    creator: Reference | None = None
+    template_id: Identifier | None = None
+    embedded_data_specifications: Annotated[list[EmbeddedDataSpecification], Field(min_length=1)] | None = None
+
+
+class SecurityAttributeObject(Metamodel):
+    type: SecurityType
+    key: str
+    value: str
+
+
+class ProtocolInformation(Metamodel):
+    href: LocatorType
+    endpoint_protocol: ShortText | None = None
+    endpoint_protocol_version: list[ShortText] | None = None
+    subprotocol: ShortText | None = None
+    subprotocol_body: Annotated[str, Field(max_length=2048)] | None = None
+    subprotocol_body_encoding: ShortText | None = None
+    security_attributes: Annotated[list[SecurityAttributeObject], Field(min_length=1)] | None = None
+
+
+class Endpoint(Metamodel):
+    interface: NameType
+    protocol_information: ProtocolInformation
+
+
+class Descriptor(Metamodel):
+    id: Identifier
+    id_short: IdShort | None = None
+    description: list[LangStringTextType] | None = None
+    display_name: list[LangStringNameType] | None = None
+    extensions: Annotated[list[Extension], Field(min_length=1)] | None = None
+    administration: AdministrativeInformation | None = None
+
+
+class SubmodelDescriptor(Descriptor):
+    endpoints: Annotated[list[Endpoint], Field(min_length=1)]
+    semantic_id: Reference | None = None
+    supplemental_semantic_ids: References | None = None
+
+
+class AssetAdministrationShellDescriptor(Descriptor):
+    asset_kind: AssetKind | None = None
+    asset_type: Identifier | None = None
+    global_asset_id: Identifier | None = None
+    specific_asset_ids: list[SpecificAssetId] | None = None
+    endpoints: Annotated[list[Endpoint], Field(min_length=1)] | None = None
+    submodel_descriptors: list[SubmodelDescriptor] | None = None
+
+
+# --- Checking a document ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    """A shell descriptor that was checked: its members as the client sent them, and as compact JSON."""
+
+    members: dict[str, Any]
+    document: str
+
+    @property
+    def id(self) -> str:
+        return str(self.members["id"])
+
+
+def parse_shell(body: bytes, *, strict: bool) -> Shell:
+    """Read a shell descriptor from JSON text in UTF-8. Raises InvalidDescriptor with all its defects."""
+    try:
+        value = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise InvalidDescriptor([Defect("", f"the body is not JSON: {error}")]) from None
+    return check_shell(value, strict=strict)
+
+
+def check_shell(value: Any, *, strict: bool) -> Shell:
+    """Check a shell descriptor that was read already. Raises InvalidDescriptor with all its defects."""
+    if not isinstance(value, dict):
+        raise InvalidDescriptor([Defect("", "the body must be a JSON object, a shell descriptor")])
+    text = _text(value)
+    renamed = _with_new_names(value)
+    if renamed is not value:
+        value, text = renamed, to_json(renamed)
+    has_absent = b"null" in text or b"[]" in text  # or a string that says so
+    if has_absent and not strict:
+        value = _without_absent(value)
+    defects = [*_structure(value, strict), *constraints.always(value)]
+    if strict:
+        defects.extend(constraints.strict(value))
+    if defects:
+        raise InvalidDescriptor(defects)
+    if has_absent:
+        value = _without_absent(value)
+        text = to_json(value)
+    return Shell(value, text.decode())
+
+
+def _text(value: dict[str, Any]) -> bytes:
+    """`value` as compact JSON. Raises InvalidDescriptor for what no document may hold, at any place (V3)."""
+    try:
+        text = to_json(value)
+    except (PydanticSerializationError, UnicodeEncodeError):  # a lone surrogate
+        raise InvalidDescriptor(list(_bad_values("", value))) from None
+    if text.count(b",") > MAX_VALUES:
+        raise InvalidDescriptor([Defect("", f"the body has more than {MAX_VALUES} values")])
+    if _may_have_bad_values(text):
+        defects = list(_bad_values("", value))
+        if defects:
+            raise InvalidDescriptor(defects)
+    return text
+
+
+def _may_have_bad_values(text: bytes) -> bool:
+    """Whether `text` has a trace of what `_bad_values` finds; looking at each value takes ten times longer."""
+    return (
+        (b"\\" in text and any(escape in text for escape in (b"\\u00", b"\\b", b"\\f")))
+        or (not text.isascii() and (b"\xef\xbf\xbe" in text or b"\xef\xbf\xbf" in text))
+        or b"Infinity" in text
+        or b"NaN" in text
+        or b"referredSemanticId" in text
+    )
+
+
+def _bad_values(pointer: str, value: Any, reference_depth: int = 0) -> Iterator[Defect]:
+    if isinstance(value, str):
+        if NOT_XML_CHARACTER.search(value):
+            yield Defect(pointer, "contains a character that is not allowed (control character or surrogate)")
+    elif isinstance(value, float):
+        if value - value != 0:  # not finite
+            yield Defect(pointer, "is a number out of range")
+    elif isinstance(value, dict):
+        if reference_depth > MAX_REFERENCE_DEPTH:
+            yield Defect(pointer, f"references are nested more than {MAX_REFERENCE_DEPTH} deep")
+            return
+        for name, member in value.items():
+            if NOT_XML_CHARACTER.search(name):
+                yield Defect(pointer, "has a member whose name contains a character that is not allowed")
+            else:
+                depth = reference_depth + 1 if name == "referredSemanticId" else reference_depth
+                yield from _bad_values(f"{pointer}/{_escaped(name)}", member, depth)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            yield from _bad_values(f"{pointer}/{position}", item, reference_depth)
+
+
+def _without_absent(value: Any) -> Any:
+    """`value` less its `null` members and empty arrays, which count as absent (V8, V9)."""
+    if isinstance(value, dict):
+        return {
+            name: _without_absent(member)
+            for name, member in value.items()
+            if member is not None and member != []
+        }
+    if isinstance(value, list):
+        return [_without_absent(item) for item in value]
+    return value
+
+
+def _with_new_names(shell: dict[str, Any]) -> dict[str, Any]:
+    """`shell`, with `supplementalSemanticId` of its submodels named as since 3.1.2 (V12).
+
+    The member keeps its place; where both names are there, the new one wins.
+    """
+    old, new = "supplementalSemanticId", "supplementalSemanticIds"
+    submodels = shell.get("submodelDescriptors")
+    if not isinstance(submodels, list) or not any(isinstance(item, dict) and old in item for item in submodels):
+        return shell
+    renamed = [
+        {
+            (new if name == old else name): member
+            for name, member in item.items()
+            if not (name == old and new in item)
+        }
+        if isinstance(item, dict)
+        else item
+        for item in submodels
+    ]
+    return {**shell, "submodelDescriptors": renamed}
+
+
+# --- Defects ------------------------------------------------------------------------------------------
+
+
+def _structure(value: dict[str, Any], strict: bool) -> Iterator[Defect]:
+    """What the classes above find wrong; in a lenient tenant less what is forgiven."""
+    try:
+        AssetAdministrationShellDescriptor.__pydantic_validator__.validate_python(value)
+    except ValidationError as error:
+        for details in error.errors(include_url=False):
+            if strict or not _is_forgiven(details):
+                pointer = "".join(f"/{_escaped(str(part))}" for part in details["loc"])
+                yield Defect(pointer, _explanation(details))
+
+
+def _is_forgiven(details: ErrorDetails) -> bool:
+    """Whether a lenient tenant lets this defect pass (rules V4 to V10 of aas-registry-api.md §2.5)."""
+    member = details["loc"][-1]
+    match details["type"]:
+        case "missing" | "string_too_short":  # V5; V2 and V4 stay
+            return member != "id" and not _is_name_or_value_of_asset_id(details["loc"])
+        case "string_pattern_mismatch" | "extra_forbidden":  # V7, V10
+            return True
+        case "literal_error":  # V6; two values of 3.2
+            return (member, details["input"]) in (
+                ("assetKind", "Batch"),
+                ("modelType", "DataSpecificationUom"),
+            )
+    return False
+
+
+def _is_name_or_value_of_asset_id(location: tuple[int | str, ...]) -> bool:
+    return len(location) == 3 and location[0] == "specificAssetIds" and location[2] in ("name", "value")
+
+
+def _explanation(details: ErrorDetails) -> str:
+    if details["input"] is None:
+        return "must not be null"
+    limits = details.get("ctx", {})
+    match details["type"]:
+        case "missing":
+            return "this member is required"
+        case "extra_forbidden":
+            return "there is no such member"
+        case "string_type":
+            return "must be a string"
+        case "list_type":
+            return "must be an array"
+        case "bool_type":
+            return "must be true or false"
+        case "model_type" | "model_attributes_type" | "dict_type":
+            return "must be an object"
+        case "string_too_short" | "too_short":
+            return "must not be empty"
+        case "string_too_long":
+            return f"has more than {limits['max_length']} characters"
+        case "literal_error":
+            return f"must be {limits['expected']}"
+        case "string_pattern_mismatch" if details["loc"][-1] == "language":
+            return "is not a BCP 47 language tag, such as 'en' or 'de-DE'"
+        case "string_pattern_mismatch" if details["loc"][-1] == "idShort":
+            return (
+                "must have two or more letters, digits, '_' or '-', start with a letter and not end with '-'"
+            )
+        case "string_pattern_mismatch":
+            return "must be a number without leading zeros"
+    return details["msg"]
+
+
+def _escaped(part: str) -> str:
+    """A reference token of a JSON pointer (RFC 6901 §3)."""
+    return part.replace("~", "~0").replace("/", "~1")

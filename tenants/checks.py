@@ -1,0 +1,90 @@
+"""System checks: each dangerous combination of settings and data has a stable id (docs/configuration.md)."""
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.db import Error as DatabaseError
+
+from tenants import keys, secrets
+from tenants.models import Module
+
+
+@register(Tags.security)
+def check_signing_keys(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if settings.DEBUG:  # the first one is made when it is needed
+        return []
+    try:
+        keys.signing_key()
+    except keys.NoSigningKey as error:
+        return [Error(str(error), hint="Put a private RSA key there, as a PEM file.", id="tenants.E001")]
+    return []
+
+
+@register(Tags.database)
+def check_no_demo_module(
+    app_configs: Any, databases: Sequence[str] | None = None, **kwargs: Any
+) -> Sequence[CheckMessage]:
+    if settings.DEBUG or not databases:
+        return []
+    try:
+        found = Module.objects.filter(secret_digest=secrets.digest(secrets.DEMO_SECRET), enabled=True)
+        tenants = sorted(found.values_list("tenant__identifier", flat=True))
+    except DatabaseError:  # not migrated yet
+        return []
+    return [
+        Error(
+            f"tenant {tenant!r} has a module with the demo secret, which everybody knows",
+            hint="Remove or disable the module; outside DEBUG it is refused anyhow.",
+            id="tenants.E002",
+        )
+        for tenant in tenants
+    ]
+
+
+@register(Tags.security)
+def check_debug_is_local(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if not settings.DEBUG or settings.HOST == "localhost" or _is_loopback(settings.HOST):
+        return []
+    return [
+        Warning(
+            f"DEBUG is on and HOST is {settings.HOST}: others can reach a server with well-known secrets",
+            hint="Set DEBUG=False and the secrets it asks for.",
+            id="tenants.W001",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def check_embedded_database(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if "embedded" not in settings.DATABASES["default"]["OPTIONS"]:
+        return []
+    return [
+        Warning(
+            "the embedded PostgreSQL is in use",
+            hint="Set DATABASE_URL to a server that is backed up and monitored.",
+            id="tenants.W002",
+        )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def check_auth_url(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if settings.AUTH_URL.startswith("https://"):
+        return []
+    return [
+        Warning(
+            f"AUTH_URL is {settings.AUTH_URL}: clients would send their secrets in the clear",
+            hint="Tokens carry this address as their issuer; it must be an https address.",
+            id="tenants.W003",
+        )
+    ]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,111 @@
+"""Tenants and the modules that act for them. Only `tenants/services.py` writes these tables."""
+
+import hmac
+from datetime import datetime
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from tenants import secrets
+
+
+class Role(models.TextChoices):
+    """What a module may do."""
+
+    READER = "reader", "reader: fetch, list, search"
+    EDITOR = "editor", "editor: also register, change, remove"
+
+    def includes(self, other: "Role") -> bool:
+        """Whether this role may do all that `other` may."""
+        return self is other or self is Role.EDITOR
+
+
+class Validation(models.TextChoices):
+    """How strictly descriptors are checked (aas-registry-api.md §2.5)."""
+
+    LENIENT = "lenient", "lenient: nested members may be missing or unknown"
+    STRICT = "strict", "strict: exactly the specification"
+
+
+class Tenant(models.Model):
+    """A manufacturer or department whose shells are kept apart from all others."""
+
+    id = models.AutoField(primary_key=True)
+    identifier = models.CharField(
+        "tenant id",
+        max_length=64,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"\A[A-Za-z0-9][A-Za-z0-9._~-]*\Z",
+                "A tenant id has 1 to 64 letters, digits, dots, hyphens, underscores or tildes, "
+                "and starts with a letter or digit.",
+            )
+        ],
+        help_text="The {tenantId} of the API's addresses; it never changes.",
+    )
+    name = models.CharField(max_length=200, blank=True, help_text="What people call the tenant.")
+    validation = models.CharField(
+        max_length=7,
+        choices=Validation,
+        default=Validation.LENIENT,
+        help_text="How strictly the tenant's descriptors are checked.",
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was created.")
+
+    class Meta:
+        ordering = ["identifier"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(validation__in=Validation.values), name="tenant_validation_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.identifier
+
+
+class ModuleQuerySet(models.QuerySet["Module"]):
+    def of(self, tenant_identifier: str) -> "ModuleQuerySet":
+        """The modules of one tenant, by its public id."""
+        return self.filter(tenant__identifier=tenant_identifier)
+
+    def live(self, now: datetime | None = None) -> "ModuleQuerySet":
+        """The modules that may ask for tokens and use them: enabled and not expired."""
+        now = now or timezone.now()
+        return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), enabled=True)
+
+
+class Module(models.Model):
+    """A client of one tenant: the credentials with which a program gets its tokens (contract §5.2)."""
+
+    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="modules", help_text="For whom it acts.")
+    name = models.CharField(max_length=100, help_text="What it is called within its tenant.")
+    client_id = models.CharField(max_length=64, unique=True, help_text="The public half of its credentials.")
+    secret_digest = models.CharField(max_length=64, help_text="Keyed digest of the client secret.")
+    role = models.CharField(
+        max_length=6, choices=Role, default=Role.EDITOR, help_text="What its tokens allow it to do."
+    )
+    enabled = models.BooleanField(default=True, help_text="A disabled module is refused everywhere.")
+    expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="From then on it is refused; empty: it does not expire."
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was added.")
+
+    objects = ModuleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["tenant", "name"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "name"], name="module_name_is_unique_in_tenant"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="module_role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def has_secret(self, secret: str) -> bool:
+        """Whether `secret` is the module's, compared in constant time."""
+        return hmac.compare_digest(self.secret_digest, secrets.digest(secret))

@@ -1,0 +1,163 @@
+"""Three personas, each with a token from the real token endpoint.
+
+alice is an editor of tenant A, bob a reader of tenant A, charlie an editor of tenant B.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from joserfc.jwk import RSAKey
+from pytest_django import Settings
+
+from shells.identifiers import encode
+from tenants import services
+from tenants.models import Module, Role, Tenant, Validation
+
+AUDIENCE = "i2zkcq1li0ps1pjh62gjj1892"
+OWN_V4_AUDIENCE = "bqfin42m7vho1k7r2srjrge28"
+OTHER_V4_AUDIENCE = "q8f6z22otkd7137qlsykwckuc"
+
+
+@dataclass
+class Persona:
+    """Somebody with the credentials of one module, who calls the API below one tenant."""
+
+    tenant: Tenant
+    module: Module
+    secret: str
+    client: Client
+    token: str = ""
+
+    @property
+    def base(self) -> str:
+        return f"/aas-api/v3/{self.tenant.identifier}"
+
+    @property
+    def token_url(self) -> str:
+        return token_url(self.tenant.identifier)
+
+    def form(self, **changes: str | None) -> dict[str, str]:
+        """The form of a token request (contract §5.3); None takes a field out."""
+        form: dict[str, str | None] = {
+            "grant_type": "client_credentials",
+            "client_id": self.module.client_id,
+            "client_secret": self.secret,
+            "scope": f"aud:{AUDIENCE} openid",
+            **changes,
+        }
+        return {name: value for name, value in form.items() if value is not None}
+
+    def new_token(self, audience: str = AUDIENCE) -> str:
+        response = post_form(self.client, self.token_url, self.form(scope=f"aud:{audience} openid"))
+        assert response.status_code == 200, response.content
+        return str(response.json()["access_token"])
+
+    def get(self, path: str, **headers: str) -> Any:
+        return self.client.get(self.base + path, headers=self._headers(headers))
+
+    def post(self, path: str, body: Any, content_type: str = "application/json", **headers: str) -> Any:
+        data = body if isinstance(body, bytes | str) else json.dumps(body)
+        return self.client.post(
+            self.base + path, data, content_type=content_type, headers=self._headers(headers)
+        )
+
+    def call(self, method: str, path: str) -> Any:
+        return self.client.generic(method, self.base + path, headers=self._headers({}))
+
+    def register(self, body: Any) -> Any:
+        return self.post("/shell-descriptors", body)
+
+    def fetch(self, identifier: str) -> Any:
+        return self.get(f"/shell-descriptors/{encode(identifier)}")
+
+    def _headers(self, headers: dict[str, str]) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}", **headers}
+
+
+def token_url(tenant_identifier: str) -> str:
+    return f"/iam/access-management/v1/tenants/{tenant_identifier}/openid-connect/token"
+
+
+def post_form(client: Client, url: str, form: dict[str, str], **headers: str) -> Any:
+    from urllib.parse import urlencode
+
+    return client.post(url, urlencode(form), "application/x-www-form-urlencoded", headers=headers)
+
+
+def texts(response: HttpResponse) -> list[str]:
+    """The texts of a `Result`, after a look at its form (aas-registry-api.md §3.1)."""
+    assert response["Content-Type"] == "application/json"
+    messages = json.loads(response.content)["messages"]
+    assert messages
+    for message in messages:
+        assert message["messageType"] == ("Error" if response.status_code < 500 else "Exception")
+        assert message["code"] == str(response.status_code)
+        assert message["correlationId"] == response["X-Request-ID"]
+        assert message["timestamp"].endswith("Z")
+    return [message["text"] for message in messages]
+
+
+@pytest.fixture(scope="session")
+def signing_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("signing-keys")
+    (directory / "1.pem").write_bytes(RSAKey.generate_key(2048).as_pem(private=True))
+    return directory
+
+
+@pytest.fixture(autouse=True)
+def _own_signing_keys(settings: Settings, signing_keys: Path) -> None:
+    settings.SIGNING_KEYS_DIR = signing_keys
+
+
+@pytest.fixture
+def tenant_a(db: None) -> Tenant:
+    return services.create_tenant("tenant-a", name="Tenant A")
+
+
+@pytest.fixture
+def tenant_b(db: None) -> Tenant:
+    return services.create_tenant("tenant-b", name="Tenant B")
+
+
+@pytest.fixture
+def strict_tenant(db: None) -> Tenant:
+    return services.create_tenant("tenant-strict", validation=Validation.STRICT)
+
+
+def persona(tenant: Tenant, name: str, role: Role) -> Persona:
+    module, secret = services.add_module(tenant.identifier, name, role=role)
+    someone = Persona(tenant, module, secret, Client())
+    someone.token = someone.new_token()
+    return someone
+
+
+@pytest.fixture
+def alice(tenant_a: Tenant) -> Persona:
+    return persona(tenant_a, "alice", Role.EDITOR)
+
+
+@pytest.fixture
+def bob(tenant_a: Tenant) -> Persona:
+    return persona(tenant_a, "bob", Role.READER)
+
+
+@pytest.fixture
+def charlie(tenant_b: Tenant) -> Persona:
+    return persona(tenant_b, "charlie", Role.EDITOR)
+
+
+@pytest.fixture
+def strict_alice(strict_tenant: Tenant) -> Persona:
+    return persona(strict_tenant, "alice", Role.EDITOR)
+
+
+@pytest.fixture
+def other_key() -> Iterator[RSAKey]:
+    """A key that is not ours."""
+    yield RSAKey.generate_key(2048)
