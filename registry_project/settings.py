@@ -111,9 +111,6 @@ DATABASES = {
         "ENGINE": "registry_project.postgresql",
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        # Statements that come back are prepared on their connection; planning them again costs more than
-        # running them.
-        "OPTIONS": {"server_side_binding": True, "prepare_threshold": 5, **_database.get("OPTIONS", {})},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -18,7 +18,8 @@ from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base, client
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 from registry_project.postgresql import embedded
 
@@ -77,25 +78,29 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return None if row is None else str(row[0]).encode()
         self.close_if_health_check_failed()
         self.ensure_connection()
+        encoded = [None if value is None else value.encode() for value in params]
         with self.wrap_database_errors:
-            connection = self.connection
-            name = self._prepared(connection, sql)
-            result = connection.pgconn.exec_prepared(name, [value if value is None else value.encode() for value in params])
+            result = self._execute_prepared(sql, encoded)
+            if result.error_field(DiagnosticField.SQLSTATE) == b"26000" and not self.in_atomic_block:
+                # A pooler or somebody's DEALLOCATE took the statement away: prepare it again.
+                self.connection.__dict__.pop("registry_statements")
+                result = self._execute_prepared(sql, encoded)
             if result.status != ExecStatus.TUPLES_OK:
                 raise psycopg.errors.error_from_result(result)
             return result.get_value(0, 0) if result.ntuples else None
 
-    def _prepared(self, connection: Any, sql: str) -> bytes:
-        """The name under which `sql` is prepared on `connection`, now or before."""
+    def _execute_prepared(self, sql: str, params: Sequence[bytes | None]) -> PGresult:
+        """Run `sql`, prepared on this connection now or before. psycopg prepares nothing itself here."""
+        connection: Any = self.connection
         names: dict[str, bytes] = connection.__dict__.setdefault("registry_statements", {})
-        name = names.get(sql)
-        if name is None:
+        if sql not in names:
             name = b"registry_%d" % len(names)
             result = connection.pgconn.prepare(name, _with_numbered_parameters(sql))
             if result.status != ExecStatus.COMMAND_OK:
                 raise psycopg.errors.error_from_result(result)
             names[sql] = name
-        return name
+        executed: PGresult = connection.pgconn.exec_prepared(names[sql], params)
+        return executed
 
 
 @cache
