@@ -68,6 +68,9 @@ DataTypeIec61360 = Literal[
     "STRING_TRANSLATABLE", "TIME", "TIMESTAMP",
 ]  # fmt: skip
 
+#: The default of a member that need not be there, but must not be null where it is.
+ABSENT: Any = None
+
 # --- Classes (§2.2) -----------------------------------------------------------------------------------
 
 
@@ -85,7 +88,7 @@ class Key(Metamodel):
 class Reference(Metamodel):
     type: ReferenceTypes
     keys: Annotated[list[Key], Field(min_length=1)]
-    referred_semantic_id: "Reference | None" = Field(default=None)
+    referred_semantic_id: "Reference" = ABSENT
 
 
 References = Annotated[list[Reference], Field(min_length=1)]
@@ -118,21 +121,21 @@ class LangStringDefinitionTypeIec61360(LangString):
 
 
 class HasSemantics(Metamodel):
-    semantic_id: Reference | None = None
-    supplemental_semantic_ids: References | None = None
+    semantic_id: Reference = ABSENT
+    supplemental_semantic_ids: References = ABSENT
 
 
 class Extension(HasSemantics):
     name: NameType
-    value_type: DataTypeDefXsd | None = None
-    value: str | None = None
-    refers_to: References | None = None
+    value_type: DataTypeDefXsd = ABSENT
+    value: str = ABSENT
+    refers_to: References = ABSENT
 
 
 class SpecificAssetId(HasSemantics):
     name: LabelType
     value: Identifier
-    external_subject_id: Reference | None = None
+    external_subject_id: Reference = ABSENT
 
 
 class LevelType(Metamodel):
@@ -144,7 +147,7 @@ class LevelType(Metamodel):
 
 class ValueReferencePair(Metamodel):
     value: Identifier
-    value_id: Reference | None = None
+    value_id: Reference = ABSENT
 
 
 class ValueList(Metamodel):
@@ -154,17 +157,17 @@ class ValueList(Metamodel):
 class DataSpecificationIec61360(Metamodel):
     model_type: Literal["DataSpecificationIec61360"]
     preferred_name: Annotated[list[LangStringPreferredNameTypeIec61360], Field(min_length=1)]
-    short_name: Annotated[list[LangStringShortNameTypeIec61360], Field(min_length=1)] | None = None
-    unit: NonEmptyString | None = None
-    unit_id: Reference | None = None
-    source_of_definition: NonEmptyString | None = None
-    symbol: NonEmptyString | None = None
-    data_type: DataTypeIec61360 | None = None
-    definition: Annotated[list[LangStringDefinitionTypeIec61360], Field(min_length=1)] | None = None
-    value_format: NonEmptyString | None = None
-    value_list: ValueList | None = None
-    value: Identifier | None = None
-    level_type: LevelType | None = None
+    short_name: Annotated[list[LangStringShortNameTypeIec61360], Field(min_length=1)] = ABSENT
+    unit: NonEmptyString = ABSENT
+    unit_id: Reference = ABSENT
+    source_of_definition: NonEmptyString = ABSENT
+    symbol: NonEmptyString = ABSENT
+    data_type: DataTypeIec61360 = ABSENT
+    definition: Annotated[list[LangStringDefinitionTypeIec61360], Field(min_length=1)] = ABSENT
+    value_format: NonEmptyString = ABSENT
+    value_list: ValueList = ABSENT
+    value: Identifier = ABSENT
+    level_type: LevelType = ABSENT
 
 
 class EmbeddedDataSpecification(Metamodel):
@@ -173,11 +176,11 @@ class EmbeddedDataSpecification(Metamodel):
 
 
 class AdministrativeInformation(Metamodel):
-    version: VersionType | None = None
-    revision: VersionType | None = None
-    creator: Reference | None = None
-    template_id: Identifier | None = None
-    embedded_data_specifications: Annotated[list[EmbeddedDataSpecification], Field(min_length=1)] | None = None
+    version: VersionType = ABSENT
+    revision: VersionType = ABSENT
+    creator: Reference = ABSENT
+    template_id: Identifier = ABSENT
+    embedded_data_specifications: Annotated[list[EmbeddedDataSpecification], Field(min_length=1)] = ABSENT
 
 
 class SecurityAttributeObject(Metamodel):
@@ -188,12 +191,12 @@ class SecurityAttributeObject(Metamodel):
 
 class ProtocolInformation(Metamodel):
     href: LocatorType
-    endpoint_protocol: ShortText | None = None
-    endpoint_protocol_version: list[ShortText] | None = None
-    subprotocol: ShortText | None = None
-    subprotocol_body: Annotated[str, Field(max_length=2048)] | None = None
-    subprotocol_body_encoding: ShortText | None = None
-    security_attributes: Annotated[list[SecurityAttributeObject], Field(min_length=1)] | None = None
+    endpoint_protocol: ShortText = ABSENT
+    endpoint_protocol_version: list[ShortText] = ABSENT
+    subprotocol: ShortText = ABSENT
+    subprotocol_body: Annotated[str, Field(max_length=2048)] = ABSENT
+    subprotocol_body_encoding: ShortText = ABSENT
+    security_attributes: Annotated[list[SecurityAttributeObject], Field(min_length=1)] = ABSENT
 
 
 class Endpoint(Metamodel):
@@ -203,26 +206,26 @@ class Endpoint(Metamodel):
 
 class Descriptor(Metamodel):
     id: Identifier
-    id_short: IdShort | None = None
-    description: list[LangStringTextType] | None = None
-    display_name: list[LangStringNameType] | None = None
-    extensions: Annotated[list[Extension], Field(min_length=1)] | None = None
-    administration: AdministrativeInformation | None = None
+    id_short: IdShort = ABSENT
+    description: list[LangStringTextType] = ABSENT
+    display_name: list[LangStringNameType] = ABSENT
+    extensions: Annotated[list[Extension], Field(min_length=1)] = ABSENT
+    administration: AdministrativeInformation = ABSENT
 
 
 class SubmodelDescriptor(Descriptor):
     endpoints: Annotated[list[Endpoint], Field(min_length=1)]
-    semantic_id: Reference | None = None
-    supplemental_semantic_ids: References | None = None
+    semantic_id: Reference = ABSENT
+    supplemental_semantic_ids: References = ABSENT
 
 
 class AssetAdministrationShellDescriptor(Descriptor):
-    asset_kind: AssetKind | None = None
-    asset_type: Identifier | None = None
-    global_asset_id: Identifier | None = None
-    specific_asset_ids: list[SpecificAssetId] | None = None
-    endpoints: Annotated[list[Endpoint], Field(min_length=1)] | None = None
-    submodel_descriptors: list[SubmodelDescriptor] | None = None
+    asset_kind: AssetKind = ABSENT
+    asset_type: Identifier = ABSENT
+    global_asset_id: Identifier = ABSENT
+    specific_asset_ids: list[SpecificAssetId] = ABSENT
+    endpoints: Annotated[list[Endpoint], Field(min_length=1)] = ABSENT
+    submodel_descriptors: list[SubmodelDescriptor] = ABSENT
 
 
 # --- Checking a document ------------------------------------------------------------------------------

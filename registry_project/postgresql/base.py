@@ -81,12 +81,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
         encoded = [None if value is None else value.encode() for value in params]
         with self.wrap_database_errors:
             result = self._execute_prepared(sql, encoded)
-            if result.error_field(DiagnosticField.SQLSTATE) == b"26000" and not self.in_atomic_block:
+            if result.status != ExecStatus.TUPLES_OK:
+                if result.error_field(DiagnosticField.SQLSTATE) != b"26000" or self.in_atomic_block:
+                    raise psycopg.errors.error_from_result(result)
                 # A pooler or somebody's DEALLOCATE took the statement away: prepare it again.
                 self.connection.__dict__.pop("registry_statements")
                 result = self._execute_prepared(sql, encoded)
-            if result.status != ExecStatus.TUPLES_OK:
-                raise psycopg.errors.error_from_result(result)
             return result.get_value(0, 0) if result.ntuples else None
 
     def _execute_prepared(self, sql: str, params: Sequence[bytes | None]) -> PGresult:
