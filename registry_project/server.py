@@ -28,23 +28,37 @@ django.setup(set_prefix=False)
 REQUEST_HEAD_BYTES = 128 * 1024
 
 
+#: How much of a body that is too large is read to its end; then the connection is closed.
+READ_ON_MIB = 64
+
+
 class Application(WSGIHandler):
     """Django's WSGI handler, with what granian leaves to the application."""
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        stream, limit = environ["wsgi.input"], settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
             # Django reads as many bytes as Content-Length says; granian marks where the body ends. One
             # byte more than allowed is enough to refuse it (413).
-            body = environ["wsgi.input"].read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
+            body = stream.read(limit + 1)
             environ["wsgi.input"] = BytesIO(body)
             environ["CONTENT_LENGTH"] = str(len(body))
         response = super().__call__(environ, start_response)
+        if environ.get("CONTENT_LENGTH", "").isdigit() and int(environ["CONTENT_LENGTH"]) > limit:
+            _read_on(stream)
         if not isinstance(response, HttpResponse):
             return response
         # A list goes out in one piece with a Content-Length; granian sends any other iterable in chunks.
         content = [response.content]
         response.close()
         return content
+
+
+def _read_on(body: Any) -> None:
+    """Read what a client still sends of a refused body: until it has sent it, it reads no answer."""
+    for _ in range(READ_ON_MIB):
+        if not body.read(1024 * 1024):
+            return
 
 
 application = Application()

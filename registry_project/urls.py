@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
 from registry_project import health
 
@@ -12,7 +12,7 @@ urlpatterns = [
     path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),
     path("health/live", health.live),
     path("health/ready", health.ready),
-    path("openapi.json", SpectacularAPIView.as_view(), name="openapi"),
+    path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
     path("admin/", admin.site.urls),
 ]

@@ -3,7 +3,7 @@
 import hmac
 from datetime import datetime
 
-from django.core.validators import RegexValidator
+from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -46,7 +46,12 @@ class Tenant(models.Model):
         ],
         help_text="The {tenantId} of the API's addresses; it never changes.",
     )
-    name = models.CharField(max_length=200, blank=True, help_text="What people call the tenant.")
+    name = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[ProhibitNullCharactersValidator()],
+        help_text="What people call the tenant.",
+    )
     validation = models.CharField(
         max_length=7,
         choices=Validation,
@@ -82,7 +87,11 @@ class Module(models.Model):
     """A client of one tenant: the credentials with which a program gets its tokens (contract §5.2)."""
 
     tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="modules", help_text="For whom it acts.")
-    name = models.CharField(max_length=100, help_text="What it is called within its tenant.")
+    name = models.CharField(
+        max_length=100,
+        validators=[ProhibitNullCharactersValidator()],
+        help_text="What it is called within its tenant.",
+    )
     client_id = models.CharField(max_length=64, unique=True, help_text="The public half of its credentials.")
     secret_digest = models.CharField(max_length=64, help_text="Keyed digest of the client secret.")
     role = models.CharField(

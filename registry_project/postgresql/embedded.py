@@ -25,6 +25,8 @@ USER = DATABASE = "postgres"
 
 #: How long a start may take; after a crash the server first replays what was acknowledged.
 RECOVERY_SECONDS = 600
+#: How long backends may outlive a server that was killed; they notice within moments.
+ORPHAN_SECONDS = 30
 
 _starting = threading.Lock()
 
@@ -67,25 +69,52 @@ def _start(directory: Path) -> str:
 
 
 def _wait_until_started(server: Any) -> None:
-    """Start `server`, or wait for it while it replays its log after a crash (the wheel waits 10 s only)."""
-    deadline = time.monotonic() + RECOVERY_SECONDS
+    """Start `server`; wait while it replays its log after a crash (the wheel itself waits 10 s only)."""
+    started = time.monotonic()
     while True:
         try:
             server.start()
             return
-        except (subprocess.TimeoutExpired, AssertionError):  # still starting: not "ready" in postmaster.pid
-            if time.monotonic() > deadline:
+        except (subprocess.TimeoutExpired, AssertionError):  # starting: not yet "ready" in postmaster.pid
+            if time.monotonic() > started + RECOVERY_SECONDS:
                 raise
-            time.sleep(0.5)
+        except subprocess.CalledProcessError:  # the memory of a killed server may still be in use
+            if time.monotonic() > started + ORPHAN_SECONDS:
+                raise
+        time.sleep(0.5)
 
 
 def _forget_dead_server(directory: Path) -> None:
-    """Remove a `postmaster.pid` whose process id now belongs to some other program."""
+    """Remove a `postmaster.pid` that PostgreSQL would take for a running server's.
+
+    That is so when the process id now belongs to another program (in a restarted container, say) or to a
+    process that is dead but not buried. While a backend of the dead server still runs, its file must stay.
+    """
     pid_file = directory / "postmaster.pid"
-    with contextlib.suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
-        pid = int(pid_file.read_text().splitlines()[0])
-        if not psutil.Process(pid).name().startswith("postgres"):
-            pid_file.unlink()
+    try:
+        postmaster = psutil.Process(int(pid_file.read_text().splitlines()[0]))
+        if _is_postgres(postmaster):
+            return
+    except (FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+        return  # no file, one that is just being written, or one that PostgreSQL itself sees through
+    deadline = time.monotonic() + ORPHAN_SECONDS
+    while any(_is_postgres(process, directory) for process in psutil.process_iter()):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"backends of a dead PostgreSQL server are still at work in {directory}")
+        time.sleep(0.1)
+    pid_file.unlink()
+
+
+def _is_postgres(process: psutil.Process, directory: Path | None = None) -> bool:
+    """Whether `process` is alive and PostgreSQL's; with a `directory`, of that server."""
+    try:
+        return (
+            process.name().startswith("postgres")
+            and process.status() != psutil.STATUS_ZOMBIE
+            and (directory is None or process.cwd() == str(directory))
+        )
+    except psutil.Error:  # it ended meanwhile, or is none of our business
+        return False
 
 
 def _pgserver() -> Any:

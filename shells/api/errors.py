@@ -82,7 +82,7 @@ def _headers(exception: exceptions.APIException, context: dict[str, Any]) -> dic
     if isinstance(exception, exceptions.MethodNotAllowed):
         return {"Allow": ", ".join(context["view"].allowed_methods)}
     if isinstance(exception, exceptions.Throttled) and exception.wait is not None:
-        return {"Retry-After": str(int(exception.wait) + 1)}
+        return {"Retry-After": str(int(exception.wait))}
     challenge = getattr(exception, "auth_header", None)
     if challenge is None:
         return {}

@@ -80,3 +80,4 @@ class Command(BaseCommand):
                 admin_password=ADMIN_PASSWORD,
             )
         )
+        self.stdout.flush()

@@ -1,0 +1,50 @@
+# The commands of this project; `make help` lists them.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+
+.PHONY: help run test lint fmt bench lock clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1 \2/p' Makefile | while read -r name text; do \
+		printf '  %-8s %s\n' "$$name" "$$text"; done
+
+run: $(VENV)/runtime ## Set up what is missing, then serve with a demo tenant on port 8000, or PORT
+	@exec $(BIN)/python -m registry_project.server --demo
+
+test: $(VENV)/development lint ## Set up what is missing, then check and test everything
+	$(BIN)/pytest -n auto --dist loadgroup
+
+lint: $(VENV)/development ## Style, types and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+fmt: $(VENV)/development ## Put the code into the common form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/development ## Requests per second beside a no-op view (needs wrk); BENCH=--help for options
+	$(BIN)/python -m benchmarks.api $(BENCH)
+
+lock: $(VENV)/development ## Write constraints.txt from what is installed
+	{ echo "# Every package, pinned; written by make lock."; \
+	  $(BIN)/pip freeze --local | grep -v '^-e'; } > constraints.txt
+
+clean: ## Remove the virtual environment and caches; data under var/ stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/runtime: requirements.txt constraints.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/development: requirements-dev.txt requirements.txt constraints.txt | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@ $(VENV)/runtime
