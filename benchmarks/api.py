@@ -78,7 +78,12 @@ def prepare(stored: int) -> dict[str, str]:
         with ProcessPoolExecutor(2) as executor:
             list(executor.map(fill, [present, present + half], [present + half, stored]))
         print(f"  {(stored - present) / (time.perf_counter() - started):.0f} shells/s, one statement each")
-        manage("shell", "-v0", "-c", "from django.db import connection; connection.cursor().execute('VACUUM ANALYZE')")
+        manage(
+            "shell",
+            "-v0",
+            "-c",
+            "from django.db import connection; connection.cursor().execute('VACUUM ANALYZE')",
+        )
     return credentials
 
 
@@ -124,14 +129,20 @@ def measure(stored: int, rounds: int, seconds: int) -> dict[str, list[float]]:
         results["no-op view"].append(wrk(seconds, noop, "get", VAR / "noop-path"))
         results["GET by id"].append(wrk(seconds, api, "get", paths))
         results["POST create"].append(wrk(seconds, api + collection, "post", body, str(base)))
-        print(f"round {round_ + 1}:", *(f"{name} {rates[-1]:.0f}/s " for name, rates in results.items()), flush=True)
+        print(
+            f"round {round_ + 1}:",
+            *(f"{name} {rates[-1]:.0f}/s " for name, rates in results.items()),
+            flush=True,
+        )
     return results
 
 
 def wrk(seconds: int, url: str, *arguments: object) -> float:
     """Requests per second, from 16 connections; any refused request ends the benchmark."""
     command = ["wrk", "-t2", "-c16", f"-d{seconds}s", "-s", str(ROOT / "benchmarks" / "wrk.lua"), url, "--"]
-    output = subprocess.run([*command, *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    output = subprocess.run(
+        [*command, *map(str, arguments)], check=True, capture_output=True, text=True
+    ).stdout
     _, rate, _, errors = next(line for line in output.splitlines() if line.startswith("RESULT")).split()
     if errors != "0":
         sys.exit(f"{errors} requests failed:\n{output}")
@@ -144,7 +155,8 @@ def report(results: dict[str, list[float]]) -> None:
         median = statistics.median(rates)
         ratios = [rate / noop for rate, noop in zip(rates, results["no-op view"], strict=True)]
         goal = f"  goal ≥ {GOALS[name]}" if name in GOALS else ""
-        print(f"{name:12} {median:7.0f}/s   ratio {median / yardstick:.3f} (rounds {min(ratios):.3f} to {max(ratios):.3f}){goal}")
+        spread = f"(rounds {min(ratios):.3f} to {max(ratios):.3f})"
+        print(f"{name:12} {median:7.0f}/s   ratio {median / yardstick:.3f} {spread}{goal}")
 
 
 def manage(*arguments: str) -> str:
@@ -166,7 +178,11 @@ def server(settings: str, port: int) -> Iterator[None]:
     environment = {**ENVIRONMENT, "PORT": str(port), "DJANGO_SETTINGS_MODULE": settings}
     with open(VAR / f"server-{port}.log", "wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "registry_project.server"], env=environment, cwd=ROOT, stdout=log, stderr=log
+            [sys.executable, "-m", "registry_project.server"],
+            env=environment,
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
         )
     try:
         deadline = time.monotonic() + 30

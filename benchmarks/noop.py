@@ -7,8 +7,8 @@ from registry_project.settings import *  # noqa: F403
 
 ROOT_URLCONF = "benchmarks.noop"
 INSTALLED_APPS = ["tenants"]
-MIDDLEWARE: list[str] = []
-TEMPLATES: list[object] = []
+MIDDLEWARE = []
+TEMPLATES = []
 
 
 def noop(request: HttpRequest) -> HttpResponse:

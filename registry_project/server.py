@@ -35,7 +35,9 @@ READ_ON_MIB = 64
 class Application(WSGIHandler):
     """Django's WSGI handler, with what granian leaves to the application."""
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(  # type: ignore[override]  # django-stubs: a response; PEP 3333: an iterable
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         stream, limit = environ["wsgi.input"], settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
             # Django reads as many bytes as Content-Length says; granian marks where the body ends. One
@@ -67,7 +69,7 @@ application = Application()
 def main() -> None:
     """Serve until SIGINT or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m registry_project.server", description=__doc__)
-    parser.add_argument("--demo", action="store_true", help="migrate, make a demo tenant, print how to use it")
+    parser.add_argument("--demo", action="store_true", help="migrate, make a demo tenant, print its use")
     if parser.parse_args().demo:
         call_command("migrate", verbosity=0)
         keys.signing_key()
@@ -85,7 +87,7 @@ def main() -> None:
         websockets=False,
         http1_settings=HTTP1Settings(max_buffer_size=REQUEST_HEAD_BYTES),
         respawn_failed_workers=True,
-        workers_kill_timeout=10,
+        workers_kill_timeout=5,
         log_enabled=settings.DEBUG,
     ).serve()
 

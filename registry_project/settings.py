@@ -23,7 +23,8 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 def required_outside_debug(name: str, development: str) -> str:
     """The variable `name`; only in development may it be absent."""
-    return env.str(name, default=development) if DEBUG else env.str(name)
+    value: str = env.str(name, default=development) if DEBUG else env.str(name)
+    return value
 
 
 # --- What kind of start this is -----------------------------------------------------------------------

@@ -342,7 +342,9 @@ def _with_new_names(shell: dict[str, Any]) -> dict[str, Any]:
     """
     old, new = "supplementalSemanticId", "supplementalSemanticIds"
     submodels = shell.get("submodelDescriptors")
-    if not isinstance(submodels, list) or not any(isinstance(item, dict) and old in item for item in submodels):
+    if not isinstance(submodels, list) or not any(
+        isinstance(item, dict) and old in item for item in submodels
+    ):
         return shell
     renamed = [
         {

@@ -56,7 +56,9 @@ class BearerTokenBackend(OIDCAuthenticationBackend):  # type: ignore[misc]
 
     def get_or_create_user(self, access_token: str, id_token: None, payload: None) -> Caller:
         """The caller whose token this is. Raises InvalidToken."""
-        window = int(time.monotonic() / settings.TOKEN_CACHE_SECONDS) if settings.TOKEN_CACHE_SECONDS else object()
+        window = (
+            int(time.monotonic() / settings.TOKEN_CACHE_SECONDS) if settings.TOKEN_CACHE_SECONDS else object()
+        )
         caller = _verified(access_token, window)
         if caller.expires_at <= time.time():
             raise InvalidToken("the token is expired")
@@ -76,7 +78,9 @@ class BearerAuthentication(OIDCAuthentication):  # type: ignore[misc]
         authenticated: tuple[Caller, str] | None = super().authenticate(request)
         if authenticated is not None:
             caller = authenticated[0]
-            request._request.log_facts.update(tenant=caller.tenant_identifier, module=caller.module_name)
+            request._request.log_facts.update(  # type: ignore[attr-defined]
+                tenant=caller.tenant_identifier, module=caller.module_name
+            )
         return authenticated
 
     def get_access_token(self, request: Request) -> str | None:

@@ -61,7 +61,7 @@ class Client(ClientMixin):  # type: ignore[misc]
         return method in AUTH_METHODS
 
     def check_grant_type(self, grant_type: str) -> bool:
-        return grant_type == ClientCredentialsGrant.GRANT_TYPE
+        return bool(grant_type == ClientCredentialsGrant.GRANT_TYPE)
 
     def get_allowed_scope(self, scope: str) -> str:
         return scope
@@ -106,7 +106,7 @@ class TokenGenerator(JWTBearerTokenGenerator):  # type: ignore[misc]
         super().__init__(issuer=None, alg=keys.ALGORITHM, expires_generator=self._lifetime)
 
     def _lifetime(self, client: Client, grant_type: str) -> int:
-        return settings.TOKEN_LIFETIME_SECONDS
+        return int(settings.TOKEN_LIFETIME_SECONDS)
 
     def get_jwks(self) -> KeySet:
         return KeySet([keys.signing_key()])  # a set, so that the header names the key (`kid`)
@@ -147,7 +147,9 @@ class IdentityService(AuthorizationServer):  # type: ignore[misc]
     def create_oauth2_request(self, request: TokenRequest) -> TokenRequest:
         return request
 
-    def authenticate_client(self, request: TokenRequest, methods: list[str], endpoint: str = "token") -> Client:
+    def authenticate_client(
+        self, request: TokenRequest, methods: list[str], endpoint: str = "token"
+    ) -> Client:
         def find(client_id: str) -> Client:
             if not _client_id.fullmatch(client_id):
                 return Client(None)

@@ -14,9 +14,7 @@ class TenantError(Exception):
     """Something about a tenant or module cannot be done; the message says what, in one line."""
 
 
-def create_tenant(
-    identifier: str, *, name: str = "", validation: Validation = Validation.LENIENT
-) -> Tenant:
+def create_tenant(identifier: str, *, name: str = "", validation: Validation = Validation.LENIENT) -> Tenant:
     """Create the tenant `identifier`.
 
     Raises TenantError if the id is malformed or exists.

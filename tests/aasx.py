@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 import defusedxml.ElementTree
-import pyecma376_2
+from pyecma376_2.zip_package import ZipPackageReader
 
 ORIGIN = "http://admin-shell.io/aasx/relationships/aasx-origin"
 SPECIFICATION = "http://admin-shell.io/aasx/relationships/aas-spec"
@@ -54,7 +54,7 @@ def _json_environment(path: Path) -> dict[str, Any]:
 
 
 def _package_environment(path: Path) -> dict[str, Any]:
-    with pyecma376_2.ZipPackageReader(str(path)) as package:
+    with ZipPackageReader(str(path)) as package:
         (origin,) = package.get_related_parts_by_type()[ORIGIN]
         (part,) = package.get_related_parts_by_type(origin)[SPECIFICATION]
         with package.open_part(part) as stream:

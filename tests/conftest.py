@@ -4,13 +4,11 @@ alice is an editor of tenant A, bob a reader of tenant A, charlie an editor of t
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from joserfc.jwk import RSAKey
 from pytest_django import Settings
@@ -90,7 +88,7 @@ def post_form(client: Client, url: str, form: dict[str, str], **headers: str) ->
     return client.post(url, urlencode(form), "application/x-www-form-urlencoded", headers=headers)
 
 
-def texts(response: HttpResponse) -> list[str]:
+def texts(response: Any) -> list[str]:
     """The texts of a `Result`, after a look at its form (aas-registry-api.md §3.1)."""
     assert response["Content-Type"] == "application/json"
     messages = json.loads(response.content)["messages"]
@@ -158,6 +156,6 @@ def strict_alice(strict_tenant: Tenant) -> Persona:
 
 
 @pytest.fixture
-def other_key() -> Iterator[RSAKey]:
+def other_key() -> RSAKey:
     """A key that is not ours."""
-    yield RSAKey.generate_key(2048)
+    return RSAKey.generate_key(2048)

@@ -7,7 +7,14 @@ from shells.models import Shell
 from tests.bodies import CONTRACT_EXAMPLE
 from tests.conftest import Persona
 
-MODELS = ["shells/shell", "shells/submodel", "shells/endpoint", "shells/assetid", "tenants/tenant", "tenants/module"]
+MODELS = [
+    "shells/shell",
+    "shells/submodel",
+    "shells/endpoint",
+    "shells/assetid",
+    "tenants/tenant",
+    "tenants/module",
+]
 
 
 @pytest.fixture

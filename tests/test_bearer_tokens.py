@@ -166,7 +166,8 @@ class TestSignature:
         assert_invalid(status(alice, f"{header}.{forged}.{signature}"))
 
     @pytest.mark.parametrize(
-        "token", ["x", "a.b", "a.b.c", "a.b.c.d.e", "....", "é.é.é", "x" * 65536, "{}.{}.{}", "null.null.null"]
+        "token",
+        ["x", "a.b", "a.b.c", "a.b.c.d.e", "....", "é.é.é", "x" * 65536, "{}.{}.{}", "null.null.null"],
     )
     def test_what_is_no_token_at_all(self, alice: Persona, token: str) -> None:
         assert_invalid(status(alice, token))
@@ -191,9 +192,7 @@ def test_a_changed_role_asks_for_a_new_token(alice: Persona, settings: Settings)
     assert status(alice, alice.new_token()).status_code == 404
 
 
-def test_a_verified_token_is_believed_without_asking_the_database(
-    alice: Persona, settings: Settings
-) -> None:
+def test_a_verified_token_is_believed_without_asking_the_database(alice: Persona, settings: Settings) -> None:
     settings.TOKEN_CACHE_SECONDS = 1_000_000
     status(alice)
     with CaptureQueriesContext(connection) as queries:

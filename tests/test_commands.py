@@ -38,7 +38,7 @@ class TestCreateTenant:
 
     @pytest.mark.parametrize("identifier", ["", "a/b", "a b", "-a", "ä", "a" * 65, "a\n", "a%"])
     def test_a_bad_id(self, identifier: str) -> None:
-        with pytest.raises(CommandError, match="^identifier: ") as refusal:
+        with pytest.raises(CommandError, match=r"^identifier: ") as refusal:
             run("create_tenant", "--", identifier)
         assert "\n" not in str(refusal.value)
         assert not Tenant.objects.exists()
@@ -93,7 +93,7 @@ class TestAddModule:
 
     @pytest.mark.parametrize("name", ["", "x" * 101, "a\0b"])
     def test_a_bad_name(self, name: str) -> None:
-        with pytest.raises(CommandError, match="^name: "):
+        with pytest.raises(CommandError, match=r"^name: "):
             run("add_module", "tenant-a", name)
 
 

@@ -75,9 +75,7 @@ CASES = [
         "AASd-133",
         {
             "id": "a",
-            "specificAssetIds": [
-                {"name": "n", "value": "v", "externalSubjectId": model(("Submodel", "s"))}
-            ],
+            "specificAssetIds": [{"name": "n", "value": "v", "externalSubjectId": model(("Submodel", "s"))}],
         },
         "/specificAssetIds/0/externalSubjectId/type",
     ),

@@ -11,7 +11,7 @@ import yaml
 from shells import descriptors
 from shells.defects import InvalidDescriptor
 from shells.descriptors import check_shell, parse_shell
-from tests.bodies import CONTRACT_EXAMPLE, EVERYTHING, endpoint, submodel
+from tests.bodies import CONTRACT_EXAMPLE, EVERYTHING, endpoint
 
 OFFICIAL = Path(__file__).parent.parent.parent / "shared" / "openapi" / "aas-registry-v3.1.openapi.yaml"
 
@@ -72,7 +72,12 @@ def accepts(shell: dict[str, Any], strict: bool = True) -> bool:
         ({"id": "a", "administration": {"version": "0"}}, True),
         ({"id": "a", "endpoints": [endpoint(endpointProtocolVersion="1.1")]}, False),
         (
-            {"id": "a", "specificAssetIds": [{"name": "n", "value": "v", "semanticId": {"type": "GlobalReference", "keys": []}}]},
+            {
+                "id": "a",
+                "specificAssetIds": [
+                    {"name": "n", "value": "v", "semanticId": {"type": "GlobalReference", "keys": []}}
+                ],
+            },
             False,
         ),
         ({"id": "a", "idShort": None}, False),

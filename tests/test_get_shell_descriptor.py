@@ -21,7 +21,9 @@ def test_it_works_with_the_padded_form_of_the_contract(alice: Persona) -> None:
 
 
 @pytest.mark.spec("check", "3")
-@pytest.mark.parametrize("segment", ["dXJuOmV4YW1wbGU6YWFzOjE", "dXJuOmV4YW1wbGU6YWFzOjE%3D", "dXJuOmV4YW1wbGU6YWFzOjF"])
+@pytest.mark.parametrize(
+    "segment", ["dXJuOmV4YW1wbGU6YWFzOjE", "dXJuOmV4YW1wbGU6YWFzOjE%3D", "dXJuOmV4YW1wbGU6YWFzOjF"]
+)
 def test_other_forms_of_the_same_identifier(alice: Persona, segment: str) -> None:
     """Without padding, with percent-encoded padding, and with non-zero trailing bits."""
     alice.register({"id": "urn:example:aas:1"})

@@ -47,7 +47,9 @@ def test_no_signing_key(client: Client, settings: Settings, tmp_path: Path) -> N
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----"])
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", b"-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----"]
+)
 def test_a_signing_key_that_is_none(
     client: Client, settings: Settings, tmp_path: Path, content: bytes
 ) -> None:

@@ -28,7 +28,9 @@ def test_padding_of_the_wrong_length_is_accepted() -> None:
     assert decode("dXJuOmV4YW1wbGU6YWFzOjE==") == "urn:example:aas:1"
 
 
-@pytest.mark.parametrize("encoded", ["", "=", "==", "A", "YW Jj", "YQ\n", "a.b", "a+b", "a/b", "é", "YQ=Q", "__4"])
+@pytest.mark.parametrize(
+    "encoded", ["", "=", "==", "A", "YW Jj", "YQ\n", "a.b", "a+b", "a/b", "é", "YQ=Q", "__4"]
+)
 def test_what_is_not_encoded(encoded: str) -> None:
     with pytest.raises(InvalidIdentifier):
         decode(encoded)

@@ -105,7 +105,9 @@ def test_the_length_of_an_id(alice: Persona) -> None:
 
 
 @pytest.mark.spec("check", "8")
-@pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/xml", "application/x-www-form-urlencoded"]
+)
 def test_another_content_type(alice: Persona, content_type: str) -> None:
     response = alice.post(PATH, b'{"id":"urn:1"}', content_type=content_type)
     assert response.status_code == 415
@@ -160,7 +162,7 @@ def test_white_space_escapes_are_fine(alice: Persona) -> None:
 
 @pytest.mark.spec("check", "22")
 class TestSubmodelWithoutEndpoints:
-    BODY = {"id": "a", "submodelDescriptors": [{"id": "x"}]}  # noqa: RUF012
+    BODY = {"id": "a", "submodelDescriptors": [{"id": "x"}]}
 
     def test_lenient(self, alice: Persona) -> None:
         response = alice.register(self.BODY)
@@ -196,7 +198,10 @@ NESTED_DEFECTS: list[tuple[dict[str, Any], str]] = [
         "/description/0/language: is not a BCP 47 language tag, such as 'en' or 'de-DE'",
     ),
     ({"description": [{"text": "x"}]}, "/description/0/language: this member is required"),
-    ({"administration": {"version": "01"}}, "/administration/version: must be a number without leading zeros"),
+    (
+        {"administration": {"version": "01"}},
+        "/administration/version: must be a number without leading zeros",
+    ),
     ({"extensions": [{"value": "x"}]}, "/extensions/0/name: this member is required"),
     (
         {"specificAssetIds": [{"name": "a", "value": "b", "semanticId": {"type": "ExternalReference"}}]},
@@ -253,9 +258,16 @@ class TestNestedDefects:
             {"submodelDescriptors": [submodel(extensions=[{"name": "a"}, {"name": "a"}])]},
             "/submodelDescriptors/0/extensions/1/name: another extension has this name (AASd-077)",
         ),
-        ({"description": [{"language": "en", "text": "x" * 1024}]}, "/description/0/text: has more than 1023 characters"),
         (
-            {"specificAssetIds": [{"name": "a", "value": "b", "externalSubjectId": {"type": "GlobalReference"}}]},
+            {"description": [{"language": "en", "text": "x" * 1024}]},
+            "/description/0/text: has more than 1023 characters",
+        ),
+        (
+            {
+                "specificAssetIds": [
+                    {"name": "a", "value": "b", "externalSubjectId": {"type": "GlobalReference"}}
+                ]
+            },
             "/specificAssetIds/0/externalSubjectId/type: must be 'ExternalReference' or 'ModelReference'",
         ),
     ],
@@ -402,13 +414,12 @@ def test_the_projections_are_written_with_the_document(alice: Persona) -> None:
         (0, 1, "opc.tcp://192.0.2.1:4840"),
         (None, 0, "https://example.org/aas"),
     ]
-    assert list(
-        AssetId.objects.order_by("position").values_list("name", "value", "external_subject_id")
-    ) == [
+    assert list(AssetId.objects.order_by("position").values_list("name", "value", "external_subject_id")) == [
         ("serialNumber", "1111", None),
         ("partNumber", "p-1111", "urn:partner:1"),
     ]
-    assert {row.tenant_id for row in [*Submodel.objects.all(), *Endpoint.objects.all()]} == {alice.tenant.pk}
+    for model in (Submodel, Endpoint, AssetId):
+        assert set(model.objects.values_list("tenant", flat=True)) == {alice.tenant.pk}
 
 
 def test_a_refused_host_stores_nothing(alice: Persona, settings: Settings) -> None:

@@ -64,9 +64,7 @@ def fail_with(exception: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("exception", [RuntimeError("secret detail"), MultiValueDictKeyError("x")])
-def test_an_unexpected_failure(
-    alice: Persona, exception: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unexpected_failure(alice: Persona, exception: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     fail_with(exception, monkeypatch)
     alice.client.raise_request_exception = False
     response = alice.fetch("urn:1")

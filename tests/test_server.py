@@ -226,7 +226,9 @@ def test_a_database_that_restarts_is_noticed_before_it_is_used(tmp_path: Path) -
         path = f"shell-descriptors/{encode('urn:kept')}"
         for _ in range(20):
             assert registry.get(path).status_code == 200
-        backends = [process for process in server.database_processes()[1:] if "[local]" in process.cmdline()[0]]
+        backends = [
+            process for process in server.database_processes()[1:] if "[local]" in process.cmdline()[0]
+        ]
         assert backends
         for process in backends:
             process.terminate()

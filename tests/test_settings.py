@@ -34,7 +34,9 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
 
 
 def test_production_passes_the_deployment_check_without_a_warning(signing_keys: Path) -> None:
-    checked = manage("check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, SIGNING_KEYS_DIR=str(signing_keys))
+    checked = manage(
+        "check", "--deploy", "--fail-level", "WARNING", **PRODUCTION, SIGNING_KEYS_DIR=str(signing_keys)
+    )
     assert checked.returncode == 0, checked.stderr
     assert "no issues (0 silenced)" in checked.stdout
 

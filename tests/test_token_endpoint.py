@@ -133,15 +133,14 @@ class TestInvalidClient:
         self.answer(request(alice, client_id=None, client_secret=None))
 
     @pytest.mark.parametrize(
-        "header", ["Basic", "Basic !!!", "Basic /////w==", "Basic YQ==", "Basic Og==", "Bearer x", "Basic OmE="]
+        "header",
+        ["Basic", "Basic !!!", "Basic /////w==", "Basic YQ==", "Basic Og==", "Bearer x", "Basic OmE="],
     )
     def test_an_authorization_header_that_makes_no_sense(self, alice: Persona, header: str) -> None:
         form = alice.form(client_id=None, client_secret=None)
         self.answer(post_form(alice.client, alice.token_url, form, Authorization=header))
 
-    def test_the_demo_secret_opens_nothing_outside_debug(
-        self, alice: Persona, settings: Settings
-    ) -> None:
+    def test_the_demo_secret_opens_nothing_outside_debug(self, alice: Persona, settings: Settings) -> None:
         module, _ = services.add_module("tenant-a", "demo", secret=secrets.DEMO_SECRET)
         changes = {"client_id": module.client_id, "client_secret": secrets.DEMO_SECRET}
         self.answer(request(alice, **changes))

@@ -7,7 +7,7 @@ from typing import Any
 import structlog
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions, status
 from rest_framework.request import Request
@@ -49,7 +49,7 @@ def result(request: HttpRequest, status_code: int, texts: Sequence[str]) -> Json
     return JsonResponse({"messages": [{**message, "text": text} for text in shown]}, status=status_code)
 
 
-def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResponse | None:
+def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResponseBase | None:
     """DRF's EXCEPTION_HANDLER: what a view raises, as an answer. None lets Django answer with 500."""
     request: Request = context["request"]
     http_request = request._request
@@ -81,8 +81,9 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResp
 def _headers(exception: exceptions.APIException, context: dict[str, Any]) -> dict[str, str]:
     if isinstance(exception, exceptions.MethodNotAllowed):
         return {"Allow": ", ".join(context["view"].allowed_methods)}
-    if isinstance(exception, exceptions.Throttled) and exception.wait is not None:
-        return {"Retry-After": str(int(exception.wait))}
+    wait: int | None = getattr(exception, "wait", None)  # of Throttled
+    if wait is not None:
+        return {"Retry-After": str(wait)}
     challenge = getattr(exception, "auth_header", None)
     if challenge is None:
         return {}

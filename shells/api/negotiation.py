@@ -1,6 +1,6 @@
 """The API reads and writes JSON, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -13,9 +13,10 @@ class JSONOnly(DefaultContentNegotiation):
     """JSON whatever `Accept` asks for: a client that forgot the header still understands the answer."""
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[BaseRenderer], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        return renderers[0], renderers[0].media_type
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
 
 
 class JSONBody(BaseParser):
@@ -23,6 +24,8 @@ class JSONBody(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> bytes:
+    def parse(  # type: ignore[override]  # the stubs know dictionaries only; DRF takes any object
+        self, stream: Any, media_type: str | None = None, parser_context: Any = None
+    ) -> bytes:
         body: bytes = parser_context["request"]._request.body
         return body

@@ -3,7 +3,7 @@
 A document goes out as the bytes that are stored: no serializer, no renderer.
 """
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -17,6 +17,7 @@ from shells.api.errors import BadRequest, Conflict
 from shells.api.negotiation import JSONBody
 from shells.api.schema import shell_descriptors
 from shells.descriptors import parse_shell
+from tenants.authentication import Caller
 from tenants.models import Validation
 
 #: No other method occurs in the registry API (§0.3).
@@ -33,10 +34,11 @@ class ShellDescriptorViewSet(ViewSet):
 
     def create(self, request: Request, tenant_id: str) -> HttpResponse:
         """O2 PostAssetAdministrationShellDescriptor, contract §4.1."""
+        caller = _caller(request)
         base = _collection_url(request)  # may refuse the Host header, so before anything is stored
-        shell = parse_shell(_body(request), strict=request.user.validation == Validation.STRICT)
+        shell = parse_shell(_body(request), strict=caller.validation is Validation.STRICT)
         try:
-            services.register(request.user.tenant_pk, shell)
+            services.register(caller.tenant_pk, shell)
         except services.IdentifierTaken:
             raise Conflict("/id: a shell with this id is registered already") from None
         response = _json(shell.document.encode(), status=201)
@@ -46,7 +48,7 @@ class ShellDescriptorViewSet(ViewSet):
     def retrieve(self, request: Request, tenant_id: str, aas_identifier: str) -> HttpResponse:
         """O3 GetAssetAdministrationShellDescriptorById, contract §4.2."""
         identifier = _decoded("aasIdentifier", aas_identifier)
-        document = querysets.document(request.user.tenant_pk, identifier)
+        document = querysets.document(_caller(request).tenant_pk, identifier)
         if document is None:
             raise NotFound("no shell with this id is registered")
         return _json(document)
@@ -60,6 +62,10 @@ class UnknownRouteView(APIView):
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         raise NotFound("there is no such resource; ids in addresses are base64url-encoded")
+
+
+def _caller(request: Request) -> Caller:
+    return cast(Caller, request.user)
 
 
 def _json(document: bytes, status: int = 200) -> HttpResponse:

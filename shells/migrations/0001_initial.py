@@ -6,93 +6,232 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('tenants', '0001_initial'),
+        ("tenants", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Shell',
+            name="Shell",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('identifier', models.TextField(help_text='The id of the shell, unique in its tenant.')),
-                ('digest', models.UUIDField(editable=False, help_text='128-bit digest of the identifier, for the index.')),
-                ('document', models.TextField(help_text='The descriptor as the API returns it: compact JSON.')),
-                ('id_short', models.TextField(help_text='Short name.', null=True, verbose_name='idShort')),
-                ('asset_kind', models.TextField(help_text='Instance, Type, Role or NotApplicable.', null=True)),
-                ('asset_type', models.TextField(help_text='Identifier of the type of the asset.', null=True)),
-                ('global_asset_id', models.TextField(help_text='Identifier of the asset.', null=True)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When it was registered.')),
-                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), help_text='When it was last registered or changed.')),
-                ('tenant', models.ForeignKey(db_index=False, help_text='To whom the descriptor belongs.', on_delete=django.db.models.deletion.PROTECT, to='tenants.tenant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("identifier", models.TextField(help_text="The id of the shell, unique in its tenant.")),
+                (
+                    "digest",
+                    models.UUIDField(
+                        editable=False, help_text="128-bit digest of the identifier, for the index."
+                    ),
+                ),
+                (
+                    "document",
+                    models.TextField(help_text="The descriptor as the API returns it: compact JSON."),
+                ),
+                ("id_short", models.TextField(help_text="Short name.", null=True, verbose_name="idShort")),
+                (
+                    "asset_kind",
+                    models.TextField(help_text="Instance, Type, Role or NotApplicable.", null=True),
+                ),
+                ("asset_type", models.TextField(help_text="Identifier of the type of the asset.", null=True)),
+                ("global_asset_id", models.TextField(help_text="Identifier of the asset.", null=True)),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="When it was registered.",
+                    ),
+                ),
+                (
+                    "updated_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="When it was last registered or changed.",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_index=False,
+                        help_text="To whom the descriptor belongs.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Endpoint',
+            name="Endpoint",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('submodel_position', models.IntegerField(help_text='The submodel that it belongs to, by its place; empty: the shell itself.', null=True)),
-                ('position', models.IntegerField(help_text='Its place in the list, from 0.')),
-                ('interface', models.TextField(help_text='What it speaks, such as AAS-3.1.', null=True)),
-                ('href', models.TextField(help_text='Its address, of any scheme.', null=True)),
-                ('tenant', models.ForeignKey(db_constraint=False, db_index=False, help_text='To whom it belongs.', on_delete=django.db.models.deletion.PROTECT, to='tenants.tenant')),
-                ('shell', models.ForeignKey(db_constraint=False, db_index=False, help_text='The shell that it belongs to, directly or through a submodel.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='endpoints', to='shells.shell')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "submodel_position",
+                    models.IntegerField(
+                        help_text="The submodel that it belongs to, by its place; empty: the shell itself.",
+                        null=True,
+                    ),
+                ),
+                ("position", models.IntegerField(help_text="Its place in the list, from 0.")),
+                ("interface", models.TextField(help_text="What it speaks, such as AAS-3.1.", null=True)),
+                ("href", models.TextField(help_text="Its address, of any scheme.", null=True)),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="To whom it belongs.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "shell",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="The shell that it belongs to, directly or through a submodel.",
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="endpoints",
+                        to="shells.shell",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='AssetId',
+            name="AssetId",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.IntegerField(help_text='Its place in the list, from 0.')),
-                ('name', models.TextField(help_text='What kind of id, such as serialNumber.')),
-                ('value', models.TextField(help_text='The id itself.')),
-                ('pair', models.BigIntegerField(editable=False, help_text='64-bit hash of tenant, name and value, for the index.')),
-                ('external_subject_id', models.TextField(help_text='For whom the id is; empty: for everybody.', null=True)),
-                ('tenant', models.ForeignKey(db_constraint=False, db_index=False, help_text='To whom it belongs.', on_delete=django.db.models.deletion.PROTECT, to='tenants.tenant')),
-                ('shell', models.ForeignKey(db_constraint=False, db_index=False, help_text='The shell that is found by it.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='asset_ids', to='shells.shell')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.IntegerField(help_text="Its place in the list, from 0.")),
+                ("name", models.TextField(help_text="What kind of id, such as serialNumber.")),
+                ("value", models.TextField(help_text="The id itself.")),
+                (
+                    "pair",
+                    models.BigIntegerField(
+                        editable=False, help_text="64-bit hash of tenant, name and value, for the index."
+                    ),
+                ),
+                (
+                    "external_subject_id",
+                    models.TextField(help_text="For whom the id is; empty: for everybody.", null=True),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="To whom it belongs.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="tenants.tenant",
+                    ),
+                ),
+                (
+                    "shell",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="The shell that is found by it.",
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="asset_ids",
+                        to="shells.shell",
+                    ),
+                ),
             ],
             options={
-                'verbose_name': 'asset id',
+                "verbose_name": "asset id",
             },
         ),
         migrations.CreateModel(
-            name='Submodel',
+            name="Submodel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.IntegerField(help_text='Its place in the list, from 0.')),
-                ('identifier', models.TextField(help_text='The id of the submodel, unique in its shell.')),
-                ('digest', models.UUIDField(db_index=True, editable=False, help_text='128-bit digest of the identifier, for the index.')),
-                ('id_short', models.TextField(help_text='Short name.', null=True, verbose_name='idShort')),
-                ('semantic_id', models.TextField(help_text='What it means: the first key of its semanticId.', null=True)),
-                ('shell', models.ForeignKey(db_constraint=False, db_index=False, help_text='The shell that lists it.', on_delete=django.db.models.deletion.DO_NOTHING, related_name='submodels', to='shells.shell')),
-                ('tenant', models.ForeignKey(db_constraint=False, db_index=False, help_text='To whom it belongs.', on_delete=django.db.models.deletion.PROTECT, to='tenants.tenant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.IntegerField(help_text="Its place in the list, from 0.")),
+                ("identifier", models.TextField(help_text="The id of the submodel, unique in its shell.")),
+                (
+                    "digest",
+                    models.UUIDField(
+                        db_index=True,
+                        editable=False,
+                        help_text="128-bit digest of the identifier, for the index.",
+                    ),
+                ),
+                ("id_short", models.TextField(help_text="Short name.", null=True, verbose_name="idShort")),
+                (
+                    "semantic_id",
+                    models.TextField(help_text="What it means: the first key of its semanticId.", null=True),
+                ),
+                (
+                    "shell",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="The shell that lists it.",
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="submodels",
+                        to="shells.shell",
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="To whom it belongs.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='shell',
-            constraint=models.UniqueConstraint(fields=('digest', 'tenant'), name='shell_identifier_is_unique_in_tenant'),
+            model_name="shell",
+            constraint=models.UniqueConstraint(
+                fields=("digest", "tenant"), name="shell_identifier_is_unique_in_tenant"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='shell',
-            constraint=models.UniqueConstraint(fields=('tenant', 'id'), name='shell_tenant_id'),
+            model_name="shell",
+            constraint=models.UniqueConstraint(fields=("tenant", "id"), name="shell_tenant_id"),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.UniqueConstraint(fields=('tenant', 'shell', 'submodel_position', 'position'), name='endpoint_position_in_owner'),
+            model_name="endpoint",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "shell", "submodel_position", "position"), name="endpoint_position_in_owner"
+            ),
         ),
         migrations.AddIndex(
-            model_name='assetid',
-            index=models.Index(fields=['pair', 'shell'], name='asset_id_pair'),
+            model_name="assetid",
+            index=models.Index(fields=["pair", "shell"], name="asset_id_pair"),
         ),
         migrations.AddConstraint(
-            model_name='assetid',
-            constraint=models.UniqueConstraint(fields=('tenant', 'shell', 'position'), name='asset_id_position_in_shell'),
+            model_name="assetid",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "shell", "position"), name="asset_id_position_in_shell"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='submodel',
-            constraint=models.UniqueConstraint(fields=('tenant', 'shell', 'position'), name='submodel_position_in_shell'),
+            model_name="submodel",
+            constraint=models.UniqueConstraint(
+                fields=("tenant", "shell", "position"), name="submodel_position_in_shell"
+            ),
         ),
     ]

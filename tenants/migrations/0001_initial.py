@@ -7,43 +7,145 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Tenant',
+            name="Tenant",
             fields=[
-                ('id', models.AutoField(primary_key=True, serialize=False)),
-                ('identifier', models.CharField(help_text="The {tenantId} of the API's addresses; it never changes.", max_length=64, unique=True, validators=[django.core.validators.RegexValidator('\\A[A-Za-z0-9][A-Za-z0-9._~-]*\\Z', 'A tenant id has 1 to 64 letters, digits, dots, hyphens, underscores or tildes, and starts with a letter or digit.')], verbose_name='tenant id')),
-                ('name', models.CharField(blank=True, help_text='What people call the tenant.', max_length=200, validators=[django.core.validators.ProhibitNullCharactersValidator()])),
-                ('validation', models.CharField(choices=[('lenient', 'lenient: nested members may be missing or unknown'), ('strict', 'strict: exactly the specification')], default='lenient', help_text="How strictly the tenant's descriptors are checked.", max_length=7)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, help_text='When it was created.')),
+                ("id", models.AutoField(primary_key=True, serialize=False)),
+                (
+                    "identifier",
+                    models.CharField(
+                        help_text="The {tenantId} of the API's addresses; it never changes.",
+                        max_length=64,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A[A-Za-z0-9][A-Za-z0-9._~-]*\\Z",
+                                "A tenant id has 1 to 64 letters, digits, dots, hyphens, underscores or tildes, and starts with a letter or digit.",
+                            )
+                        ],
+                        verbose_name="tenant id",
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        blank=True,
+                        help_text="What people call the tenant.",
+                        max_length=200,
+                        validators=[django.core.validators.ProhibitNullCharactersValidator()],
+                    ),
+                ),
+                (
+                    "validation",
+                    models.CharField(
+                        choices=[
+                            ("lenient", "lenient: nested members may be missing or unknown"),
+                            ("strict", "strict: exactly the specification"),
+                        ],
+                        default="lenient",
+                        help_text="How strictly the tenant's descriptors are checked.",
+                        max_length=7,
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, editable=False, help_text="When it was created."
+                    ),
+                ),
             ],
             options={
-                'ordering': ['identifier'],
-                'constraints': [models.CheckConstraint(condition=models.Q(('validation__in', ['lenient', 'strict'])), name='tenant_validation_is_known')],
+                "ordering": ["identifier"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("validation__in", ["lenient", "strict"])),
+                        name="tenant_validation_is_known",
+                    )
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Module',
+            name="Module",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='What it is called within its tenant.', max_length=100, validators=[django.core.validators.ProhibitNullCharactersValidator()])),
-                ('client_id', models.CharField(help_text='The public half of its credentials.', max_length=64, unique=True)),
-                ('secret_digest', models.CharField(help_text='Keyed digest of the client secret.', max_length=64)),
-                ('role', models.CharField(choices=[('reader', 'reader: fetch, list, search'), ('editor', 'editor: also register, change, remove')], default='editor', help_text='What its tokens allow it to do.', max_length=6)),
-                ('enabled', models.BooleanField(default=True, help_text='A disabled module is refused everywhere.')),
-                ('expires_at', models.DateTimeField(blank=True, help_text='From then on it is refused; empty: it does not expire.', null=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False, help_text='When it was added.')),
-                ('tenant', models.ForeignKey(help_text='For whom it acts.', on_delete=django.db.models.deletion.PROTECT, related_name='modules', to='tenants.tenant')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        help_text="What it is called within its tenant.",
+                        max_length=100,
+                        validators=[django.core.validators.ProhibitNullCharactersValidator()],
+                    ),
+                ),
+                (
+                    "client_id",
+                    models.CharField(
+                        help_text="The public half of its credentials.", max_length=64, unique=True
+                    ),
+                ),
+                (
+                    "secret_digest",
+                    models.CharField(help_text="Keyed digest of the client secret.", max_length=64),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            ("reader", "reader: fetch, list, search"),
+                            ("editor", "editor: also register, change, remove"),
+                        ],
+                        default="editor",
+                        help_text="What its tokens allow it to do.",
+                        max_length=6,
+                    ),
+                ),
+                (
+                    "enabled",
+                    models.BooleanField(default=True, help_text="A disabled module is refused everywhere."),
+                ),
+                (
+                    "expires_at",
+                    models.DateTimeField(
+                        blank=True,
+                        help_text="From then on it is refused; empty: it does not expire.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "created_at",
+                    models.DateTimeField(
+                        default=django.utils.timezone.now, editable=False, help_text="When it was added."
+                    ),
+                ),
+                (
+                    "tenant",
+                    models.ForeignKey(
+                        help_text="For whom it acts.",
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="modules",
+                        to="tenants.tenant",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['tenant', 'name'],
-                'constraints': [models.UniqueConstraint(fields=('tenant', 'name'), name='module_name_is_unique_in_tenant'), models.CheckConstraint(condition=models.Q(('role__in', ['reader', 'editor'])), name='module_role_is_known')],
+                "ordering": ["tenant", "name"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("tenant", "name"), name="module_name_is_unique_in_tenant"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["reader", "editor"])), name="module_role_is_known"
+                    ),
+                ],
             },
         ),
     ]

@@ -53,7 +53,9 @@ curl -i {base_url}/aas-api/v3/{tenant}/shell-descriptors/MTExMS1zaGVsbA== -H "Au
 
 
 class Command(BaseCommand):
-    help = f"Make sure that a tenant {TENANT!r} and an admin user exist, and print how to use them (DEBUG only)."
+    help = (
+        f"Make sure that a tenant {TENANT!r} and an admin user exist, and print how to use them (DEBUG only)."
+    )
 
     def handle(self, **options: Any) -> None:
         if not settings.DEBUG:
@@ -61,9 +63,7 @@ class Command(BaseCommand):
         if not Tenant.objects.filter(identifier=TENANT).exists():
             services.create_tenant(TENANT, name="To try things with")
         if not Module.objects.filter(client_id=secrets.DEMO_CLIENT_ID).exists():
-            services.add_module(
-                TENANT, "demo", client_id=secrets.DEMO_CLIENT_ID, secret=secrets.DEMO_SECRET
-            )
+            services.add_module(TENANT, "demo", client_id=secrets.DEMO_CLIENT_ID, secret=secrets.DEMO_SECRET)
         users = get_user_model()
         if not users.objects.filter(username=ADMIN).exists():
             users.objects.create_superuser(ADMIN, password=ADMIN_PASSWORD)
