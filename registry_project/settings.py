@@ -192,6 +192,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": ["shells.api.schema.add_descriptor_schemas"],
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
 UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}

@@ -1,6 +1,7 @@
 """The data model of descriptors, and what makes one acceptable (aas-registry-api.md §2). No Django, no DRF.
 
-The classes say what IDTA-01002-3 and IDTA-01001 say, in their order and their names. A *strict* tenant
+The classes say what IDTA-01002-3 and IDTA-01001 say, in their order and their names. They are dictionaries
+with known members, not objects: twice as fast to check, and nothing but the check is wanted. A *strict* tenant
 takes exactly that. A *lenient* tenant (the default) takes what the contract asks for as well: the same
 check runs, and the defects that §2.5 lets pass are forgiven. What is stored is always the client's own
 document: its members in its order, less `null` members and empty arrays, which count as absent.
@@ -8,11 +9,11 @@ document: its members in its order, less `null` members and empty arrays, which 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
+from typing_extensions import TypedDict
 
 from shells import constraints
 from shells.defects import Defect, InvalidDescriptor
@@ -68,33 +69,24 @@ DataTypeIec61360 = Literal[
     "STRING_TRANSLATABLE", "TIME", "TIMESTAMP",
 ]  # fmt: skip
 
-#: The default of a member that need not be there, but must not be null where it is.
-ABSENT: Any = None
-
 # --- Classes (§2.2) -----------------------------------------------------------------------------------
 
 
-class Metamodel(BaseModel):
-    """Members in camel case, nothing converted, nothing unknown."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", alias_generator=to_camel)
-
-
-class Key(Metamodel):
+class Key(TypedDict):
     type: KeyTypes
     value: Identifier
 
 
-class Reference(Metamodel):
+class Reference(TypedDict):
     type: ReferenceTypes
     keys: Annotated[list[Key], Field(min_length=1)]
-    referred_semantic_id: "Reference" = ABSENT
+    referredSemanticId: NotRequired["Reference"]
 
 
 References = Annotated[list[Reference], Field(min_length=1)]
 
 
-class LangString(Metamodel):
+class LangString(TypedDict):
     """AbstractLangString; the length of `text` depends on where it stands."""
 
     language: LanguageTag
@@ -120,113 +112,118 @@ class LangStringDefinitionTypeIec61360(LangString):
     text: Annotated[str, Field(min_length=1, max_length=1023)]
 
 
-class HasSemantics(Metamodel):
-    semantic_id: Reference = ABSENT
-    supplemental_semantic_ids: References = ABSENT
+class HasSemantics(TypedDict):
+    semanticId: NotRequired[Reference]
+    supplementalSemanticIds: NotRequired[References]
 
 
 class Extension(HasSemantics):
     name: NameType
-    value_type: DataTypeDefXsd = ABSENT
-    value: str = ABSENT
-    refers_to: References = ABSENT
+    valueType: NotRequired[DataTypeDefXsd]
+    value: NotRequired[str]
+    refersTo: NotRequired[References]
 
 
 class SpecificAssetId(HasSemantics):
     name: LabelType
     value: Identifier
-    external_subject_id: Reference = ABSENT
+    externalSubjectId: NotRequired[Reference]
 
 
-class LevelType(Metamodel):
+class LevelType(TypedDict):
     min: bool
     nom: bool
     typ: bool
     max: bool
 
 
-class ValueReferencePair(Metamodel):
+class ValueReferencePair(TypedDict):
     value: Identifier
-    value_id: Reference = ABSENT
+    valueId: NotRequired[Reference]
 
 
-class ValueList(Metamodel):
-    value_reference_pairs: Annotated[list[ValueReferencePair], Field(min_length=1)]
+class ValueList(TypedDict):
+    valueReferencePairs: Annotated[list[ValueReferencePair], Field(min_length=1)]
 
 
-class DataSpecificationIec61360(Metamodel):
-    model_type: Literal["DataSpecificationIec61360"]
-    preferred_name: Annotated[list[LangStringPreferredNameTypeIec61360], Field(min_length=1)]
-    short_name: Annotated[list[LangStringShortNameTypeIec61360], Field(min_length=1)] = ABSENT
-    unit: NonEmptyString = ABSENT
-    unit_id: Reference = ABSENT
-    source_of_definition: NonEmptyString = ABSENT
-    symbol: NonEmptyString = ABSENT
-    data_type: DataTypeIec61360 = ABSENT
-    definition: Annotated[list[LangStringDefinitionTypeIec61360], Field(min_length=1)] = ABSENT
-    value_format: NonEmptyString = ABSENT
-    value_list: ValueList = ABSENT
-    value: Identifier = ABSENT
-    level_type: LevelType = ABSENT
+class DataSpecificationIec61360(TypedDict):
+    modelType: Literal["DataSpecificationIec61360"]
+    preferredName: Annotated[list[LangStringPreferredNameTypeIec61360], Field(min_length=1)]
+    shortName: NotRequired[Annotated[list[LangStringShortNameTypeIec61360], Field(min_length=1)]]
+    unit: NotRequired[NonEmptyString]
+    unitId: NotRequired[Reference]
+    sourceOfDefinition: NotRequired[NonEmptyString]
+    symbol: NotRequired[NonEmptyString]
+    dataType: NotRequired[DataTypeIec61360]
+    definition: NotRequired[Annotated[list[LangStringDefinitionTypeIec61360], Field(min_length=1)]]
+    valueFormat: NotRequired[NonEmptyString]
+    valueList: NotRequired[ValueList]
+    value: NotRequired[Identifier]
+    levelType: NotRequired[LevelType]
 
 
-class EmbeddedDataSpecification(Metamodel):
-    data_specification: Reference
-    data_specification_content: DataSpecificationIec61360
+class EmbeddedDataSpecification(TypedDict):
+    dataSpecification: Reference
+    dataSpecificationContent: DataSpecificationIec61360
 
 
-class AdministrativeInformation(Metamodel):
-    version: VersionType = ABSENT
-    revision: VersionType = ABSENT
-    creator: Reference = ABSENT
-    template_id: Identifier = ABSENT
-    embedded_data_specifications: Annotated[list[EmbeddedDataSpecification], Field(min_length=1)] = ABSENT
+class AdministrativeInformation(TypedDict):
+    version: NotRequired[VersionType]
+    revision: NotRequired[VersionType]
+    creator: NotRequired[Reference]
+    templateId: NotRequired[Identifier]
+    embeddedDataSpecifications: NotRequired[Annotated[list[EmbeddedDataSpecification], Field(min_length=1)]]
 
 
-class SecurityAttributeObject(Metamodel):
+class SecurityAttributeObject(TypedDict):
     type: SecurityType
     key: str
     value: str
 
 
-class ProtocolInformation(Metamodel):
+class ProtocolInformation(TypedDict):
     href: LocatorType
-    endpoint_protocol: ShortText = ABSENT
-    endpoint_protocol_version: list[ShortText] = ABSENT
-    subprotocol: ShortText = ABSENT
-    subprotocol_body: Annotated[str, Field(max_length=2048)] = ABSENT
-    subprotocol_body_encoding: ShortText = ABSENT
-    security_attributes: Annotated[list[SecurityAttributeObject], Field(min_length=1)] = ABSENT
+    endpointProtocol: NotRequired[ShortText]
+    endpointProtocolVersion: NotRequired[list[ShortText]]
+    subprotocol: NotRequired[ShortText]
+    subprotocolBody: NotRequired[Annotated[str, Field(max_length=2048)]]
+    subprotocolBodyEncoding: NotRequired[ShortText]
+    securityAttributes: NotRequired[Annotated[list[SecurityAttributeObject], Field(min_length=1)]]
 
 
-class Endpoint(Metamodel):
+class Endpoint(TypedDict):
     interface: NameType
-    protocol_information: ProtocolInformation
+    protocolInformation: ProtocolInformation
 
 
-class Descriptor(Metamodel):
+class Descriptor(TypedDict):
     id: Identifier
-    id_short: IdShort = ABSENT
-    description: list[LangStringTextType] = ABSENT
-    display_name: list[LangStringNameType] = ABSENT
-    extensions: Annotated[list[Extension], Field(min_length=1)] = ABSENT
-    administration: AdministrativeInformation = ABSENT
+    idShort: NotRequired[IdShort]
+    description: NotRequired[list[LangStringTextType]]
+    displayName: NotRequired[list[LangStringNameType]]
+    extensions: NotRequired[Annotated[list[Extension], Field(min_length=1)]]
+    administration: NotRequired[AdministrativeInformation]
 
 
 class SubmodelDescriptor(Descriptor):
     endpoints: Annotated[list[Endpoint], Field(min_length=1)]
-    semantic_id: Reference = ABSENT
-    supplemental_semantic_ids: References = ABSENT
+    semanticId: NotRequired[Reference]
+    supplementalSemanticIds: NotRequired[References]
 
 
+@with_config(
+    ConfigDict(strict=True, extra="forbid")
+)  # for all that it contains: nothing converted or unknown
 class AssetAdministrationShellDescriptor(Descriptor):
-    asset_kind: AssetKind = ABSENT
-    asset_type: Identifier = ABSENT
-    global_asset_id: Identifier = ABSENT
-    specific_asset_ids: list[SpecificAssetId] = ABSENT
-    endpoints: Annotated[list[Endpoint], Field(min_length=1)] = ABSENT
-    submodel_descriptors: list[SubmodelDescriptor] = ABSENT
+    assetKind: NotRequired[AssetKind]
+    assetType: NotRequired[Identifier]
+    globalAssetId: NotRequired[Identifier]
+    specificAssetIds: NotRequired[list[SpecificAssetId]]
+    endpoints: NotRequired[Annotated[list[Endpoint], Field(min_length=1)]]
+    submodelDescriptors: NotRequired[list[SubmodelDescriptor]]
 
+
+SHELL = TypeAdapter(AssetAdministrationShellDescriptor)
 
 # --- Checking a document ------------------------------------------------------------------------------
 
@@ -365,7 +362,7 @@ def _with_new_names(shell: dict[str, Any]) -> dict[str, Any]:
 def _structure(value: dict[str, Any], strict: bool) -> Iterator[Defect]:
     """What the classes above find wrong; in a lenient tenant less what is forgiven."""
     try:
-        AssetAdministrationShellDescriptor.__pydantic_validator__.validate_python(value)
+        SHELL.validator.validate_python(value)
     except ValidationError as error:
         for details in error.errors(include_url=False):
             if strict or not _is_forgiven(details):
@@ -408,7 +405,7 @@ def _explanation(details: ErrorDetails) -> str:
             return "must be an array"
         case "bool_type":
             return "must be true or false"
-        case "model_type" | "model_attributes_type" | "dict_type":
+        case "dict_type":
             return "must be an object"
         case "string_too_short" | "too_short":
             return "must not be empty"

@@ -1,14 +1,11 @@
 """The one place that writes shells and their projections: API, admin and commands call these functions."""
 
-import structlog
 from pydantic_core import to_json
 
 from shells import projections
 from shells.descriptors import Shell
 from shells.identifiers import digest
 from shells.querysets import fetch_value
-
-logger = structlog.get_logger(__name__)
 
 
 class IdentifierTaken(Exception):
@@ -73,4 +70,3 @@ def register(tenant_pk: int, shell: Shell) -> None:
     )
     if row is None:
         raise IdentifierTaken(shell.id)
-    logger.info("shell_registered", shell=shell.id)

@@ -1,10 +1,12 @@
 """What the viewsets say of themselves in the OpenAPI document, with drf-spectacular."""
 
+from typing import Any
+
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema, extend_schema_view
 
-from shells.descriptors import AssetAdministrationShellDescriptor
+from shells.descriptors import SHELL
 
 TENANT = OpenApiParameter("tenant_id", str, OpenApiParameter.PATH, description="The tenant.")
 AAS_IDENTIFIER = OpenApiParameter(
@@ -31,6 +33,18 @@ RESULT = {
 }
 
 
+DESCRIPTOR = {"$ref": "#/components/schemas/AssetAdministrationShellDescriptor"}
+
+
+def add_descriptor_schemas(result: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+    """A hook of drf-spectacular: the data model of `shells/descriptors.py` as components."""
+    schema = SHELL.json_schema(ref_template="#/components/schemas/{model}")
+    components = result["components"].setdefault("schemas", {})
+    components.update(schema.pop("$defs"))
+    components["AssetAdministrationShellDescriptor"] = schema
+    return result
+
+
 def refusals(*codes: int) -> dict[int, OpenApiResponse]:
     names = {
         400: "Bad request",
@@ -49,14 +63,20 @@ shell_descriptors = extend_schema_view(
         operation_id="PostAssetAdministrationShellDescriptor",
         summary="Registers a shell descriptor",
         parameters=[TENANT],
-        request={"application/json": AssetAdministrationShellDescriptor},
-        responses={201: AssetAdministrationShellDescriptor, **refusals(400, 401, 403, 409, 413, 415)},
+        request={"application/json": DESCRIPTOR},
+        responses={
+            201: OpenApiResponse(DESCRIPTOR, description="The descriptor as it is stored"),
+            **refusals(400, 401, 403, 409, 413, 415),
+        },
     ),
     retrieve=extend_schema(
         operation_id="GetAssetAdministrationShellDescriptorById",
         summary="Returns a shell descriptor",
         parameters=[TENANT, AAS_IDENTIFIER],
-        responses={200: AssetAdministrationShellDescriptor, **refusals(400, 401, 403, 404)},
+        responses={
+            200: OpenApiResponse(DESCRIPTOR, description="The descriptor"),
+            **refusals(400, 401, 403, 404),
+        },
     ),
 )
 

@@ -7,14 +7,13 @@ from typing import ClassVar, cast
 
 from django.conf import settings
 from django.http import HttpResponse
-from rest_framework.exceptions import NotFound
+from rest_framework.exceptions import NotFound, UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSet
 
 from shells import identifiers, querysets, services
 from shells.api.errors import BadRequest, Conflict
-from shells.api.negotiation import JSONBody
 from shells.api.schema import shell_descriptors
 from shells.descriptors import parse_shell
 from tenants.authentication import Caller
@@ -28,7 +27,6 @@ METHODS = ["get", "head", "post", "put", "delete"]
 class ShellDescriptorViewSet(ViewSet):
     """`/shell-descriptors` (O2, O3)."""
 
-    parser_classes = [JSONBody]
     http_method_names = METHODS
     default_response_headers: ClassVar[dict[str, str]] = {}
 
@@ -37,6 +35,7 @@ class ShellDescriptorViewSet(ViewSet):
         caller = _caller(request)
         base = _collection_url(request)  # may refuse the Host header, so before anything is stored
         shell = parse_shell(_body(request), strict=caller.validation is Validation.STRICT)
+        _log_facts(request)["shell"] = shell.id
         try:
             services.register(caller.tenant_pk, shell)
         except services.IdentifierTaken:
@@ -48,6 +47,7 @@ class ShellDescriptorViewSet(ViewSet):
     def retrieve(self, request: Request, tenant_id: str, aas_identifier: str) -> HttpResponse:
         """O3 GetAssetAdministrationShellDescriptorById, contract §4.2."""
         identifier = _decoded("aasIdentifier", aas_identifier)
+        _log_facts(request)["shell"] = identifier
         document = querysets.document(_caller(request).tenant_pk, identifier)
         if document is None:
             raise NotFound("no shell with this id is registered")
@@ -68,16 +68,24 @@ def _caller(request: Request) -> Caller:
     return cast(Caller, request.user)
 
 
+def _log_facts(request: Request) -> dict[str, object]:
+    """What the event of this request says beside method, operation and status."""
+    facts: dict[str, object] = request._request.log_facts  # type: ignore[attr-defined]
+    return facts
+
+
 def _json(document: bytes, status: int = 200) -> HttpResponse:
     return HttpResponse(document, status=status, content_type="application/json")
 
 
 def _body(request: Request) -> bytes:
-    """The body of a request that must have one. DRF has checked its type (415)."""
-    body = request.data
-    if not isinstance(body, bytes) or not body.strip():
+    """The body of a request that must have one, as it came: its model reads it, once."""
+    http_request = request._request
+    if not http_request.body.strip():
         raise BadRequest("the request has no body; a JSON object is expected")
-    return body
+    if http_request.content_type != "application/json":
+        raise UnsupportedMediaType(http_request.content_type or "(none)")
+    return http_request.body
 
 
 def _decoded(parameter: str, encoded: str) -> str:
