@@ -11,9 +11,11 @@ from typing import Any
 
 import django
 from django.conf import settings
+from django.core.cache import close_caches
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
-from django.db import connections
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, connections, reset_queries
 from django.http import HttpResponse
 from granian import Granian
 from granian.constants import Interfaces
@@ -64,6 +66,13 @@ def _read_on(body: Any) -> None:
 
 
 application = Application()
+
+# Housekeeping around each request that has nothing to keep here: no cache is configured, statements are
+# collected in DEBUG only, and what a request leaves of its connection the next one looks at.
+request_finished.disconnect(close_caches)
+request_finished.disconnect(close_old_connections)
+if not settings.DEBUG:
+    request_started.disconnect(reset_queries)
 
 
 def main() -> None:

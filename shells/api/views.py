@@ -3,14 +3,14 @@
 A document goes out as the bytes that are stored: no serializer, no renderer.
 """
 
-from typing import ClassVar, cast
+from typing import ClassVar, NoReturn, cast
 
 from django.conf import settings
 from django.http import HttpResponse
 from rest_framework.exceptions import NotFound, UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.views import APIView
-from rest_framework.viewsets import ViewSet
+from rest_framework.viewsets import ViewSetMixin
 
 from shells import identifiers, querysets, services
 from shells.api.errors import BadRequest, Conflict
@@ -19,16 +19,27 @@ from shells.descriptors import parse_shell
 from tenants.authentication import Caller
 from tenants.models import Validation
 
-#: No other method occurs in the registry API (§0.3).
-METHODS = ["get", "head", "post", "put", "delete"]
+
+class RegistryView(APIView):
+    """A view that speaks JSON whatever `Accept` asks for, and the methods of the registry API (§0.3)."""
+
+    http_method_names = ["get", "head", "post", "put", "delete"]
+    default_response_headers: ClassVar[dict[str, str]] = {}
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        """DRF's, less the choice of a renderer and of a version, which are the same for every request."""
+        self.perform_authentication(request)
+        self.check_permissions(request)
+        self.check_throttles(request)
+
+    def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
+        """To Django, which logs it and calls `errors.server_error`."""
+        raise exc
 
 
 @shell_descriptors
-class ShellDescriptorViewSet(ViewSet):
+class ShellDescriptorViewSet(ViewSetMixin, RegistryView):
     """`/shell-descriptors` (O2, O3)."""
-
-    http_method_names = METHODS
-    default_response_headers: ClassVar[dict[str, str]] = {}
 
     def create(self, request: Request, tenant_id: str) -> HttpResponse:
         """O2 PostAssetAdministrationShellDescriptor, contract §4.1."""
@@ -54,10 +65,8 @@ class ShellDescriptorViewSet(ViewSet):
         return _json(document)
 
 
-class UnknownRouteView(APIView):
+class UnknownRouteView(RegistryView):
     """Any other address below the API: 401 and 403 come first there as well, then 404."""
-
-    default_response_headers: ClassVar[dict[str, str]] = {}
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
@@ -97,6 +106,6 @@ def _decoded(parameter: str, encoded: str) -> str:
 
 def _collection_url(request: Request) -> str:
     """The absolute address of the collection that was called, without a slash at its end."""
-    if settings.BASE_URL:
-        return f"{settings.BASE_URL}{request._request.path}"
-    return request.build_absolute_uri(request._request.path)
+    http_request = request._request
+    base = settings.BASE_URL or f"{http_request.scheme}://{http_request.get_host()}"
+    return f"{base}{http_request.path}"
