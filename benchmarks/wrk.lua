@@ -16,8 +16,10 @@ function init(args)
     math.randomseed(number + 1)
   else
     local handle = io.open(file, "rb")
-    template = handle:read("*a")
+    local template = handle:read("*a")
     handle:close()
+    pieces = {}
+    for piece in (template .. "@@@@@@@@@"):gmatch("(.-)@@@@@@@@@") do pieces[#pieces + 1] = piece end
     counter = base + number * 500000
   end
 end
@@ -26,8 +28,7 @@ function request()
     return wrk.format("GET", paths[math.random(#paths)])
   end
   counter = counter + 1
-  local body = template:gsub("@@@@@@@@@", string.format("%012d", counter))
-  return wrk.format("POST", nil, nil, body)
+  return wrk.format("POST", nil, nil, table.concat(pieces, string.format("%012d", counter)))
 end
 function done(summary, latency, requests)
   local errors = summary.errors

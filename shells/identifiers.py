@@ -2,7 +2,6 @@
 
 import base64
 import re
-import uuid
 from hashlib import blake2b
 
 MAX_IDENTIFIER_LENGTH = 2048
@@ -42,9 +41,12 @@ def decode(encoded: str) -> str:
     return identifier
 
 
-def digest(identifier: str) -> uuid.UUID:
-    """128 bits that stand for an identifier in an index: identifiers may be longer than an index entry."""
-    return uuid.UUID(bytes=blake2b(identifier.encode(), digest_size=16).digest())
+def digest(identifier: str) -> str:
+    """128 bits that stand for an identifier in an index, as 32 hexadecimal digits (a uuid to PostgreSQL).
+
+    Identifiers themselves may be longer than an index entry.
+    """
+    return blake2b(identifier.encode(), digest_size=16).hexdigest()
 
 
 def pair_hash(tenant_pk: int, name: str, value: str) -> int:

@@ -17,7 +17,7 @@ def submodels(shell: Members) -> list[Row]:
     return [
         {
             "position": position,
-            "digest": digest(submodel["id"]).hex,
+            "digest": digest(submodel["id"]),
             "identifier": submodel["id"],
             "id_short": submodel.get("idShort"),
             "semantic_id": _first_key(submodel.get("semanticId")),

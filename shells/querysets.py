@@ -23,7 +23,7 @@ def document(tenant_pk: int, identifier: str) -> bytes | None:
 
     It is found by the digest of its identifier and told apart by the text.
     """
-    return fetch_value(_DOCUMENT, [str(tenant_pk), identifiers.digest(identifier).hex, identifier])
+    return fetch_value(_DOCUMENT, [str(tenant_pk), identifiers.digest(identifier), identifier])
 
 
 def fetch_value(sql: str, params: Sequence[str | None]) -> bytes | None:

@@ -56,7 +56,7 @@ def register(tenant_pk: int, shell: Shell) -> None:
         _REGISTER,
         [
             str(tenant_pk),
-            digest(shell.id).hex,
+            digest(shell.id),
             shell.id,
             shell.document,
             members.get("idShort"),

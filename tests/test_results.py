@@ -64,10 +64,19 @@ def fail_with(exception: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("exception", [RuntimeError("secret detail"), MultiValueDictKeyError("x")])
-def test_an_unexpected_failure(alice: Persona, exception: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_failure(
+    alice: Persona,
+    exception: Exception,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The client learns nothing of it; the log has the traceback, under the correlation id."""
     fail_with(exception, monkeypatch)
     alice.client.raise_request_exception = False
     response = alice.fetch("urn:1")
+    (record,) = (record for record in caplog.records if record.name == "django.request")
+    assert record.exc_info is not None
+    assert record.exc_info[1] is exception
     assert response.status_code == 500
     assert texts(response) == ["the server failed; its operator finds the reason by the correlationId"]
     assert "secret" not in response.content.decode()
