@@ -37,8 +37,5 @@ def _database_reasons() -> list[str]:
 
 
 def _signing_key_reasons() -> list[str]:
-    try:
-        keys.signing_key()
-    except keys.NoSigningKey as error:
-        return [str(error)]
-    return []
+    problem = keys.problem()
+    return [problem] if problem else []

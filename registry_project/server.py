@@ -15,7 +15,7 @@ from django.core.cache import close_caches
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, connections, reset_queries
+from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
 from django.http import HttpResponse
 from granian import Granian
 from granian.constants import Interfaces
@@ -85,7 +85,8 @@ def main() -> None:
         call_command("demo")
     else:
         call_command("check", databases=["default"], deploy=not settings.DEBUG, fail_level="ERROR")
-    connections.close_all()  # the workers are forked from this process
+    connections[DEFAULT_DB_ALIAS].ensure_connection()  # an embedded server is this process's to stop
+    connections.close_all()  # the workers are forked from here
     Granian(
         "registry_project.server:application",
         address=settings.HOST,

@@ -254,18 +254,15 @@ def check_shell(value: Any, *, strict: bool) -> Shell:
     if not isinstance(value, dict):
         raise InvalidDescriptor([Defect("", "the body must be a JSON object, a shell descriptor")])
     text = _text(value)
-    renamed = _with_new_names(value)
+    renamed = _with_new_names(value, strict)
     if renamed is not value:
         value, text = renamed, to_json(renamed)
-    has_absent = b"null" in text or b"[]" in text  # or a string that says so
-    if has_absent and not strict:
-        value = _without_absent(value)
     defects = [*_structure(value, strict), *constraints.always(value)]
     if strict:
         defects.extend(constraints.strict(value))
     if defects:
         raise InvalidDescriptor(defects)
-    if has_absent:
+    if b"null" in text or b"[]" in text:  # or a string that says so
         value = _without_absent(value)
         text = to_json(value)
     return Shell(value, text.decode())
@@ -277,13 +274,22 @@ def _text(value: dict[str, Any]) -> bytes:
         text = to_json(value)
     except (PydanticSerializationError, UnicodeEncodeError):  # a lone surrogate
         raise InvalidDescriptor(list(_bad_values("", value))) from None
-    if text.count(b",") > MAX_VALUES:
+    if text.count(b",") > MAX_VALUES and _count(value) > MAX_VALUES:
         raise InvalidDescriptor([Defect("", f"the body has more than {MAX_VALUES} values")])
     if _may_have_bad_values(text):
         defects = list(_bad_values("", value))
         if defects:
             raise InvalidDescriptor(defects)
     return text
+
+
+def _count(value: Any) -> int:
+    """How many values `value` is made of."""
+    if isinstance(value, dict):
+        return 1 + sum(map(_count, value.values()))
+    if isinstance(value, list):
+        return 1 + sum(map(_count, value))
+    return 1
 
 
 def _may_have_bad_values(text: bytes) -> bool:
@@ -332,10 +338,10 @@ def _without_absent(value: Any) -> Any:
     return value
 
 
-def _with_new_names(shell: dict[str, Any]) -> dict[str, Any]:
+def _with_new_names(shell: dict[str, Any], strict: bool) -> dict[str, Any]:
     """`shell`, with `supplementalSemanticId` of its submodels named as since 3.1.2 (V12).
 
-    The member keeps its place; where both names are there, the new one wins.
+    The member keeps its place; where both names are there, the new one wins, unless it counts as absent.
     """
     old, new = "supplementalSemanticId", "supplementalSemanticIds"
     submodels = shell.get("submodelDescriptors")
@@ -344,16 +350,18 @@ def _with_new_names(shell: dict[str, Any]) -> dict[str, Any]:
     ):
         return shell
     renamed = [
-        {
-            (new if name == old else name): member
-            for name, member in item.items()
-            if not (name == old and new in item)
-        }
-        if isinstance(item, dict)
+        _renamed(item, old, new, keep_new=strict or item.get(new) not in (None, []))
+        if isinstance(item, dict) and old in item
         else item
         for item in submodels
     ]
     return {**shell, "submodelDescriptors": renamed}
+
+
+def _renamed(members: dict[str, Any], old: str, new: str, keep_new: bool) -> dict[str, Any]:
+    if new in members and keep_new:
+        return {name: member for name, member in members.items() if name != old}
+    return {(new if name == old else name): member for name, member in members.items() if name != new}
 
 
 # --- Defects ------------------------------------------------------------------------------------------
@@ -367,13 +375,16 @@ def _structure(value: dict[str, Any], strict: bool) -> Iterator[Defect]:
         for details in error.errors(include_url=False):
             if strict or not _is_forgiven(details):
                 pointer = "".join(f"/{_escaped(str(part))}" for part in details["loc"])
-                yield Defect(pointer, _explanation(details))
+                yield Defect(pointer, _explanation(details, strict))
 
 
 def _is_forgiven(details: ErrorDetails) -> bool:
     """Whether a lenient tenant lets this defect pass (rules V4 to V10 of aas-registry-api.md §2.5)."""
     member = details["loc"][-1]
-    match details["type"]:
+    absent = details["input"] is None and isinstance(member, str)  # V9
+    match "missing" if absent else details["type"]:
+        case "too_short":  # V8
+            return True
         case "missing" | "string_too_short":  # V5; V2 and V4 stay
             return member != "id" and not _is_name_or_value_of_asset_id(details["loc"])
         case "string_pattern_mismatch" | "extra_forbidden":  # V7, V10
@@ -390,9 +401,9 @@ def _is_name_or_value_of_asset_id(location: tuple[int | str, ...]) -> bool:
     return len(location) == 3 and location[0] == "specificAssetIds" and location[2] in ("name", "value")
 
 
-def _explanation(details: ErrorDetails) -> str:
+def _explanation(details: ErrorDetails, strict: bool) -> str:
     if details["input"] is None:
-        return "must not be null"
+        return "must not be null" if strict else "this member is required"
     limits = details.get("ctx", {})
     match details["type"]:
         case "missing":

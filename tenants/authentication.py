@@ -16,7 +16,7 @@ from joserfc import jwt
 from joserfc.errors import ExpiredTokenError, JoseError
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.contrib.drf import OIDCAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.request import Request
 
 from tenants import audiences, issuing, keys
@@ -24,6 +24,13 @@ from tenants.models import Module, Role, Validation
 
 #: Our tokens have under 1 KiB; a request head of granian may have 128 KiB.
 MAX_TOKEN_CHARACTERS = 8192
+
+
+class CannotVerify(APIException):
+    """No token can be verified at the moment."""
+
+    status_code = 503
+    default_detail = "the signing keys cannot be read; try again"
 
 
 class InvalidToken(AuthenticationFailed):
@@ -105,6 +112,8 @@ def _verified(token: str, window: object) -> Caller:
         decoded = jwt.decode(token, keys.verification_keys(), algorithms=[keys.ALGORITHM])
         claims = decoded.claims
         _claims_registry().validate(claims)
+    except keys.NoSigningKey:
+        raise CannotVerify from None
     except ExpiredTokenError:
         raise InvalidToken("the token is expired") from None
     except (JoseError, ValueError, TypeError, AttributeError, KeyError):

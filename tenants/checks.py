@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
 
@@ -41,6 +42,27 @@ def check_no_demo_module(
             id="tenants.E002",
         )
         for tenant in tenants
+    ]
+
+
+@register(Tags.database)
+def check_no_demo_admin(
+    app_configs: Any, databases: Sequence[str] | None = None, **kwargs: Any
+) -> Sequence[CheckMessage]:
+    if settings.DEBUG or not databases:
+        return []
+    try:
+        admin = get_user_model().objects.filter(username=secrets.DEMO_ADMIN, is_active=True).first()
+    except DatabaseError:  # not migrated yet
+        return []
+    if admin is None or not admin.check_password(secrets.DEMO_ADMIN_PASSWORD):
+        return []
+    return [
+        Error(
+            f"the user {secrets.DEMO_ADMIN!r} has the demo password, which everybody knows",
+            hint=f"manage.py changepassword {secrets.DEMO_ADMIN}",
+            id="tenants.E003",
+        )
     ]
 
 

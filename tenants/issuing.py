@@ -20,6 +20,7 @@ from authlib.oauth2.rfc6749 import (
     UnsupportedGrantTypeError,
 )
 from authlib.oauth2.rfc6749.grants import ClientCredentialsGrant
+from authlib.oauth2.rfc6749.util import extract_basic_authorization
 from authlib.oauth2.rfc9068 import JWTBearerTokenGenerator
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -31,7 +32,7 @@ from tenants.models import Module
 
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
 AUDIENCE_PREFIX = "aud:"
-_client_id = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+_public_id = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 
 
 def issuer(tenant_identifier: str) -> str:
@@ -151,7 +152,7 @@ class IdentityService(AuthorizationServer):  # type: ignore[misc]
         self, request: TokenRequest, methods: list[str], endpoint: str = "token"
     ) -> Client:
         def find(client_id: str) -> Client:
-            if not _client_id.fullmatch(client_id):
+            if not (_public_id.fullmatch(client_id) and _public_id.fullmatch(request.tenant_identifier)):
                 return Client(None)
             modules = Module.objects.of(request.tenant_identifier).live().select_related("tenant")
             return Client(modules.filter(client_id=client_id).first())
@@ -188,8 +189,10 @@ def _check_form(request: HttpRequest) -> None:
     if not form.get("grant_type"):
         raise InvalidRequestError("grant_type is missing")
     has_id, has_secret = bool(form.get("client_id")), bool(form.get("client_secret"))
-    if "Authorization" in request.headers:
+    if request.headers.get("Authorization", "").strip():
         if has_secret:
             raise InvalidRequestError("use one way of client authentication, not two")
+        if has_id and extract_basic_authorization(request.headers)[0] != form["client_id"]:
+            raise InvalidRequestError("client_id is not that of the Authorization header")
     elif has_id != has_secret:
         raise InvalidRequestError("client_id is missing" if has_secret else "client_secret is missing")

@@ -11,9 +11,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import structlog
 from django.conf import settings
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet, RSAKey
+
+logger = structlog.get_logger(__name__)
 
 ALGORITHM = "RS256"
 MINIMUM_BITS = 2048
@@ -31,6 +34,7 @@ class _Loaded:
     directory: Path | None = None
     changed_ns: int = 0
     checked: float = 0.0
+    problem: str = ""
     keys: list[RSAKey] = field(default_factory=list)
 
 
@@ -61,17 +65,38 @@ def _keys() -> list[RSAKey]:
     now = time.monotonic()
     if directory == _loaded.directory and now - _loaded.checked < RECHECK_SECONDS:
         return _loaded.keys
+    try:
+        _reload(directory)
+    except NoSigningKey as error:
+        if directory != _loaded.directory:
+            raise
+        # A file that is just being written, say: what was read before still serves.
+        _loaded.problem = str(error)
+        logger.error("signing_keys_not_reloaded", reason=str(error))
+    _loaded.checked = now
+    return _loaded.keys
+
+
+def problem() -> str:
+    """Why the keys cannot be read or read again; empty if they can."""
+    try:
+        _keys()
+    except NoSigningKey as error:
+        return str(error)
+    return _loaded.problem
+
+
+def _reload(directory: Path) -> None:
+    """Read the keys if the directory has changed since. Raises NoSigningKey and changes nothing then."""
     if settings.DEBUG:
         _make_first_key(directory)
     try:
         changed_ns = directory.stat().st_mtime_ns
     except OSError as error:
         raise NoSigningKey(f"SIGNING_KEYS_DIR {directory} cannot be read: {error.strerror}") from None
-    if directory != _loaded.directory or changed_ns != _loaded.changed_ns:
+    if directory != _loaded.directory or changed_ns != _loaded.changed_ns or _loaded.problem:
         _loaded.keys = _read(directory)
-        _loaded.directory, _loaded.changed_ns = directory, changed_ns
-    _loaded.checked = now
-    return _loaded.keys
+        _loaded.directory, _loaded.changed_ns, _loaded.problem = directory, changed_ns, ""
 
 
 def _read(directory: Path) -> list[RSAKey]:

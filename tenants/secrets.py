@@ -10,9 +10,12 @@ import secrets
 
 from django.conf import settings
 
-#: The credentials of `make run`, the same on every machine. Outside DEBUG they open nothing.
+#: The credentials of `make run`, the same on every machine. Outside DEBUG the secret opens nothing, and the
+#: server does not start with the password (tenants.E003).
 DEMO_CLIENT_ID = "demo-module"
 DEMO_SECRET = "demo-secret-for-trying-things-out"  # noqa: S105
+DEMO_ADMIN = "admin"
+DEMO_ADMIN_PASSWORD = "admin-for-trying-things-out"  # noqa: S105
 
 
 def new_client_id() -> str:

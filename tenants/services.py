@@ -60,6 +60,8 @@ def add_module(
         module.clean_fields(exclude=["tenant"])
         with transaction.atomic():
             module.save(force_insert=True)
+    except UnicodeEncodeError:
+        raise TenantError("name: contains what is no text") from None
     except ValidationError as error:
         raise TenantError(_first_message(error)) from None
     except IntegrityError:

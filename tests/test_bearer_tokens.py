@@ -5,6 +5,7 @@ import hmac
 import json
 import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,13 @@ def test_a_verified_token_is_believed_without_asking_the_database(alice: Persona
     with CaptureQueriesContext(connection) as queries:
         status(alice)
     assert len(queries) == 1
+
+
+def test_without_any_key_no_token_can_be_verified(alice: Persona, settings: Settings, tmp_path: Path) -> None:
+    settings.SIGNING_KEYS_DIR = tmp_path
+    response = status(alice)
+    assert response.status_code == 503
+    assert texts(response) == ["the signing keys cannot be read; try again"]
 
 
 class TestForbidden:

@@ -91,7 +91,7 @@ class TestAddModule:
         with pytest.raises(CommandError, match=r"^tenant 'tenant-a' has a module 'loader' already$"):
             run("add_module", "tenant-a", "loader")
 
-    @pytest.mark.parametrize("name", ["", "x" * 101, "a\0b"])
+    @pytest.mark.parametrize("name", ["", "x" * 101, "a\0b", "n\udcff"])
     def test_a_bad_name(self, name: str) -> None:
         with pytest.raises(CommandError, match=r"^name: "):
             run("add_module", "tenant-a", name)

@@ -6,9 +6,11 @@ import pytest
 from django.db import OperationalError
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
+from joserfc.jwk import RSAKey
 from pytest_django import Settings
 
 from registry_project import health
+from tenants import keys
 
 
 def test_live_needs_no_database(client: Client) -> None:
@@ -59,11 +61,29 @@ def test_a_signing_key_that_is_none(
 
 
 @pytest.mark.django_db
+def test_a_key_file_that_is_being_written_does_not_stop_the_service(
+    client: Client,
+    settings: Settings,
+    tmp_path: Path,
+    signing_keys: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(keys, "RECHECK_SECONDS", 0)
+    (tmp_path / "1.pem").write_bytes((signing_keys / "1.pem").read_bytes())
+    settings.SIGNING_KEYS_DIR = tmp_path
+    first = keys.signing_key().kid
+    (tmp_path / "2.pem").touch()
+    assert keys.signing_key().kid == first
+    assert reasons(client) == [f"{tmp_path}/2.pem is not a private RSA key in PEM form"]
+    (tmp_path / "2.pem").write_bytes(RSAKey.generate_key(2048).as_pem(private=True))
+    assert keys.signing_key().kid != first
+    assert client.get("/health/ready").status_code == 200
+
+
+@pytest.mark.django_db
 def test_a_public_key_cannot_sign(
     client: Client, settings: Settings, tmp_path: Path, signing_keys: Path
 ) -> None:
-    from joserfc.jwk import RSAKey
-
     private = RSAKey.import_key((signing_keys / "1.pem").read_bytes())
     (tmp_path / "1.pem").write_bytes(private.as_pem(private=False))
     settings.SIGNING_KEYS_DIR = tmp_path

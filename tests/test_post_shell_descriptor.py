@@ -302,6 +302,13 @@ def test_the_old_name_of_supplemental_semantic_ids(level: str, request: pytest.F
     assert list(stored) == ["id", "endpoints", "semanticId", "supplementalSemanticIds", "idShort"]
 
 
+@pytest.mark.parametrize("absent", [None, []])
+def test_a_new_name_that_counts_as_absent_does_not_win(alice: Persona, absent: list[str] | None) -> None:
+    both = submodel(supplementalSemanticIds=absent, supplementalSemanticId=[reference("old")])
+    (stored,) = alice.register({"id": "a", "submodelDescriptors": [both]}).json()["submodelDescriptors"]
+    assert stored == submodel(supplementalSemanticIds=[reference("old")])
+
+
 def test_where_both_names_are_there_the_new_one_wins(alice: Persona) -> None:
     both = submodel(supplementalSemanticId=[reference("old")], supplementalSemanticIds=[reference("new")])
     (stored,) = alice.register({"id": "a", "submodelDescriptors": [both]}).json()["submodelDescriptors"]
@@ -323,6 +330,25 @@ class TestUnknownNullAndEmpty:
         assert response.status_code == 201
         expected = {"id": "a", "foo": 1, "x": {"kept": [None, {}, "null", "[]"]}}
         assert response.json() == alice.fetch("a").json() == expected
+
+    @pytest.mark.parametrize("member", ["idShort", "administration", "globalAssetId"])
+    def test_an_empty_array_where_no_array_is_expected(self, alice: Persona, member: str) -> None:
+        response = alice.register({"id": "a", member: []})
+        assert response.status_code == 400
+        assert texts(response)[0].startswith(f"/{member}: must be a")
+
+    def test_null_where_something_is_required(self, alice: Persona) -> None:
+        body = {
+            "id": "a",
+            "endpoints": [{"interface": None, "protocolInformation": {"href": None, "subprotocol": None}}],
+            "extensions": None,
+            "submodelDescriptors": None,
+        }
+        assert alice.register(body).json() == {"id": "a", "endpoints": [{"protocolInformation": {}}]}
+
+    @pytest.mark.parametrize("items", ["description", "specificAssetIds", "endpoints"])
+    def test_null_in_an_array(self, alice: Persona, items: str) -> None:
+        assert alice.register({"id": "a", items: [None]}).status_code == 400
 
     @pytest.mark.parametrize(
         ("members", "text"),
@@ -375,6 +401,10 @@ def test_a_body_with_more_values_than_anybody_needs(alice: Persona) -> None:
     response = alice.register({"id": "a", "specificAssetIds": [1] * 250_000})
     assert response.status_code == 400
     assert texts(response) == ["the body has more than 200000 values"]
+
+
+def test_commas_in_a_text_are_no_values(alice: Persona) -> None:
+    assert alice.register({"id": "a", "x": "," * 250_000}).status_code == 201
 
 
 def test_references_that_are_nested_too_deep(alice: Persona, strict_alice: Persona) -> None:

@@ -1,10 +1,13 @@
 """The database backend: embedded server, liveness, and statements straight through libpq."""
 
+import os
+import socket
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import ProgrammingError, connection, transaction
+from django.db import OperationalError, ProgrammingError, connection, transaction
 from django.db.utils import IntegrityError
 from django.test.utils import CaptureQueriesContext
 
@@ -52,6 +55,16 @@ class TestConnection:
         with connection.cursor() as cursor:
             cursor.execute("DEALLOCATE ALL")
         assert backend.fetch_value("SELECT %s::int", ["2"]) == b"2"
+
+    def test_a_connection_that_breaks_in_the_middle_is_an_operational_error(self) -> None:
+        backend.ensure_connection()
+        with socket.socket(fileno=os.dup(backend.connection.pgconn.socket)) as peer:
+            closing = threading.Timer(0.3, peer.shutdown, [socket.SHUT_RDWR])
+            closing.start()
+            with pytest.raises(OperationalError):
+                backend.fetch_value("SELECT pg_sleep(5)::text || %s", ["x"])
+            closing.join()
+        backend.close()
 
     def test_a_connection_that_the_server_ended_is_not_usable(self) -> None:
         backend.ensure_connection()

@@ -128,6 +128,20 @@ def test_a_body_of_9_mib(registry: httpx.Client, chunked: bool) -> None:
     assert registry.get(f"shell-descriptors/{encode('urn:large')}").status_code == 404
 
 
+def test_a_body_that_ends_early_is_not_stored(server: Server, registry: httpx.Client) -> None:
+    body = b'{"id":"urn:cut"}'
+    head = (
+        b"POST /aas-api/v3/demo/shell-descriptors HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: %s\r\n"
+        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    ) % (registry.headers["Authorization"].encode(), len(body) + 50)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.sendall(head + body)
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.recv(65536)
+    assert not answer or answer.startswith(b"HTTP/1.1 400 ")
+    assert registry.get(f"shell-descriptors/{encode('urn:cut')}").status_code == 404
+
+
 def test_the_longest_identifier_fits_into_the_address(registry: httpx.Client) -> None:
     round_trip(registry, {"id": "\U0001f600" * 2048})
 

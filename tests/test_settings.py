@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.checks import CheckMessage
@@ -78,6 +79,14 @@ def test_e002_a_module_with_the_demo_secret(tenant_a: Tenant) -> None:
     assert found("database") == []
     services.add_module("tenant-a", "demo", secret=secrets.DEMO_SECRET)
     assert found("database") == ["tenants.E002"]
+
+
+def test_e003_an_admin_with_the_demo_password(django_user_model: Any, db: None) -> None:
+    admin = django_user_model.objects.create_superuser(secrets.DEMO_ADMIN, password="something else")
+    assert found("database") == []
+    admin.set_password(secrets.DEMO_ADMIN_PASSWORD)
+    admin.save()
+    assert found("database") == ["tenants.E003"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])

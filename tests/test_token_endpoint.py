@@ -123,6 +123,7 @@ class TestInvalidClient:
         assert self.answer(request(alice, client_id="nul\0")) == expected
         assert self.answer(request(alice, client_id="é" * 3000)) == expected
         assert self.answer(unknown_tenant) == expected
+        assert self.answer(post_form(alice.client, token_url("a%00"), alice.form())) == expected
         assert self.answer(other_tenant) == expected
         Module.objects.filter(pk=alice.module.pk).update(enabled=False)
         assert self.answer(request(alice)) == expected
@@ -170,6 +171,15 @@ class TestInvalidRequest:
             alice.client, alice.token_url, alice.form(), Authorization=f"Basic {credentials}"
         )
         assert_refused(response, "invalid_request")
+
+    def test_basic_credentials_of_one_client_and_the_id_of_another(self, alice: Persona) -> None:
+        credentials = base64.b64encode(f"{alice.module.client_id}:{alice.secret}".encode()).decode()
+        form = alice.form(client_id="other", client_secret=None)
+        response = post_form(alice.client, alice.token_url, form, Authorization=f"Basic {credentials}")
+        assert_refused(response, "invalid_request")
+
+    def test_an_empty_authorization_header_is_none(self, alice: Persona) -> None:
+        assert post_form(alice.client, alice.token_url, alice.form(), Authorization="").status_code == 200
 
     def test_credentials_in_the_address_are_not_read(self, alice: Persona) -> None:
         query = f"?client_id={alice.module.client_id}&client_secret={alice.secret}"

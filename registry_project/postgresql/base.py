@@ -82,7 +82,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             result = self._execute_prepared(sql, encoded)
             if result.status != ExecStatus.TUPLES_OK:
-                if result.error_field(DiagnosticField.SQLSTATE) != b"26000" or self.in_atomic_block:
+                state = result.error_field(DiagnosticField.SQLSTATE)
+                if state is None:  # not PostgreSQL's error but libpq's: the connection broke
+                    raise psycopg.OperationalError(result.error_message.decode(errors="replace").strip())
+                if state != b"26000" or self.in_atomic_block:
                     raise psycopg.errors.error_from_result(result)
                 # A pooler or somebody's DEALLOCATE took the statement away: prepare it again.
                 self.connection.__dict__.pop("registry_statements")

@@ -10,8 +10,6 @@ from tenants import issuing, secrets, services
 from tenants.models import Module, Tenant
 
 TENANT = "demo"
-ADMIN = "admin"
-ADMIN_PASSWORD = "admin-for-trying-things-out"  # noqa: S105
 
 INSTRUCTIONS = """
   tenant id      {tenant}
@@ -65,8 +63,8 @@ class Command(BaseCommand):
         if not Module.objects.filter(client_id=secrets.DEMO_CLIENT_ID).exists():
             services.add_module(TENANT, "demo", client_id=secrets.DEMO_CLIENT_ID, secret=secrets.DEMO_SECRET)
         users = get_user_model()
-        if not users.objects.filter(username=ADMIN).exists():
-            users.objects.create_superuser(ADMIN, password=ADMIN_PASSWORD)
+        if not users.objects.filter(username=secrets.DEMO_ADMIN).exists():
+            users.objects.create_superuser(secrets.DEMO_ADMIN, password=secrets.DEMO_ADMIN_PASSWORD)
         self.stdout.write(
             INSTRUCTIONS.format(
                 tenant=TENANT,
@@ -76,8 +74,8 @@ class Command(BaseCommand):
                 issuer=issuing.issuer(TENANT),
                 audience=settings.TARGET_CLIENTS[0].client_id,
                 base_url=settings.BASE_URL or f"http://{settings.HOST}:{settings.PORT}",
-                admin=ADMIN,
-                admin_password=ADMIN_PASSWORD,
+                admin=secrets.DEMO_ADMIN,
+                admin_password=secrets.DEMO_ADMIN_PASSWORD,
             )
         )
         self.stdout.flush()
