@@ -6,12 +6,12 @@ With `--demo` it first migrates, makes a tenant to try things with and prints ho
 import argparse
 import os
 from collections.abc import Callable, Iterable
-from io import BytesIO
 from typing import Any
 
 import django
 from django.conf import settings
 from django.core.cache import close_caches
+from django.core.exceptions import RequestDataTooBig
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
@@ -34,6 +34,23 @@ REQUEST_HEAD_BYTES = 128 * 1024
 READ_ON_MIB = 64
 
 
+class ChunkedBody:
+    """A body that comes in chunks, without Content-Length; read when it is asked for, not before."""
+
+    def __init__(self, stream: Any, limit: int) -> None:
+        self.stream = stream
+        self.limit = limit
+
+    def read(self, size: int = -1) -> bytes:
+        """All of the body, once. Raises RequestDataTooBig if it has more than `limit` bytes."""
+        body: bytes = self.stream.read(self.limit + 1)
+        if len(body) > self.limit:
+            raise RequestDataTooBig("the body is too large")
+        return body
+
+    readline = read  # Django wants one; nobody reads a body line by line
+
+
 class Application(WSGIHandler):
     """Django's WSGI handler, with what granian leaves to the application."""
 
@@ -42,16 +59,14 @@ class Application(WSGIHandler):
     ) -> Iterable[bytes]:
         stream, limit = environ["wsgi.input"], settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
-            # Django reads as many bytes as Content-Length says; granian marks where the body ends. One
-            # byte more than allowed is enough to refuse it (413).
-            body = stream.read(limit + 1)
-            environ["wsgi.input"] = BytesIO(body)
-            environ["CONTENT_LENGTH"] = str(len(body))
+            # Django reads as many bytes as Content-Length says, none without it.
+            environ["wsgi.input"] = ChunkedBody(stream, limit)
+            environ["CONTENT_LENGTH"] = str(limit)
         response = super().__call__(environ, start_response)
-        if environ.get("CONTENT_LENGTH", "").isdigit() and int(environ["CONTENT_LENGTH"]) > limit:
-            _read_on(stream)
         if not isinstance(response, HttpResponse):
             return response
+        if response.status_code == 413:
+            _read_on(stream)
         # A list goes out in one piece with a Content-Length; granian sends any other iterable in chunks.
         content = [response.content]
         response.close()

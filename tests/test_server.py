@@ -117,6 +117,15 @@ def test_a_body_in_chunks(registry: httpx.Client) -> None:
     assert created.json() == {"id": "urn:chunked"}
 
 
+def test_without_a_token_no_body_is_waited_for(server: Server) -> None:
+    """Somebody without a token cannot keep a thread busy with a body that never comes."""
+    head = b"POST /aas-api/v3/demo/shell-descriptors HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    for length in (b"Content-Length: 100\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+            connection.sendall(head + length)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 401 ")
+
+
 @pytest.mark.parametrize("chunked", [False, True])
 def test_a_body_of_9_mib(registry: httpx.Client, chunked: bool) -> None:
     body = b'{"id":"urn:large","x":"' + b"x" * (9 * 1024 * 1024) + b'"}'

@@ -94,7 +94,8 @@ def _body(request: Request) -> bytes:
         raise BadRequest("the request has no body; a JSON object is expected")
     if http_request.content_type != "application/json":
         raise UnsupportedMediaType(http_request.content_type or "(none)")
-    if len(http_request.body) < int(http_request.META.get("CONTENT_LENGTH") or 0):
+    chunked = "HTTP_TRANSFER_ENCODING" in http_request.META  # has no length
+    if not chunked and len(http_request.body) < int(http_request.META.get("CONTENT_LENGTH") or 0):
         raise BadRequest("the body ended before its Content-Length")
     return http_request.body
 
