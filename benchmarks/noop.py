@@ -7,7 +7,7 @@ from registry_project.settings import *  # noqa: F403
 
 ROOT_URLCONF = "benchmarks.noop"
 INSTALLED_APPS = ["tenants", "django.contrib.auth", "django.contrib.contenttypes"]
-MIDDLEWARE = []
+MIDDLEWARE = API_MIDDLEWARE = []
 TEMPLATES = []
 
 

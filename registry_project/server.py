@@ -12,11 +12,13 @@ import django
 from django.conf import settings
 from django.core.cache import close_caches
 from django.core.exceptions import RequestDataTooBig
+from django.core.handlers.exception import convert_exception_to_response
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.utils.module_loading import import_string
 from granian import Granian
 from granian.constants import Interfaces
 from granian.http import HTTP1Settings
@@ -52,7 +54,24 @@ class ChunkedBody:
 
 
 class Application(WSGIHandler):
-    """Django's WSGI handler, with what granian leaves to the application."""
+    """Django's WSGI handler, with a short way for the API and with what granian leaves to the application."""
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """Load `MIDDLEWARE`, and beside it the chain of `API_MIDDLEWARE` for requests below `API_PREFIXES`.
+
+        Django's full stack takes a fifth of the time of a GET and gives the API nothing.
+        """
+        super().load_middleware(is_async)
+        handler: Any = self  # the stubs do not know what load_middleware works with
+        pages = handler._middleware_chain
+        api = convert_exception_to_response(handler._get_response)
+        for name in reversed(settings.API_MIDDLEWARE):
+            api = convert_exception_to_response(import_string(name)(api))
+
+        def by_address(request: HttpRequest) -> Any:
+            return (api if request.path_info.startswith(settings.API_PREFIXES) else pages)(request)
+
+        handler._middleware_chain = by_address
 
     def __call__(  # type: ignore[override]  # django-stubs: a response; PEP 3333: an iterable
         self, environ: dict[str, Any], start_response: Callable[..., Any]
