@@ -4,8 +4,8 @@
   (`embedded.py`), so that a fresh machine needs nothing but Python.
 * A persistent connection whose server went away is found out before it is used, without asking the
   server: an idle connection has nothing to read unless the server said goodbye.
-* `fetch_value` runs a statement of the request path straight through libpq. Of the 550 µs that a request
-  for one document cost with a cursor, cursor and driver were 200, and this takes 60.
+* `fetch_value` runs a statement of the request path straight through libpq, in half of a cursor's CPU time
+  (docs/decisions/0001-statements-through-libpq.md).
 """
 
 import re
