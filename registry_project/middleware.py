@@ -17,7 +17,7 @@ class RequestEventMiddleware:
 
     A caller's own `X-Request-ID` is taken over if it is short and plain; the answer repeats it, and so do
     each error message (`correlationId`) and all log events of the request. Views may add facts to
-    `request.log_facts`: the operation, the tenant, the module. No token, secret or body is ever logged.
+    `request.log_facts`: the tenant, the module, the shell. No token, secret or body is ever logged.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -39,7 +39,7 @@ class RequestEventMiddleware:
             self.logger.info(
                 "request",
                 method=request.method,
-                operation=facts.pop("operation", None) or (match.view_name if match else None),
+                operation=match.view_name if match else None,
                 status=response.status_code,
                 duration_ms=round((time.perf_counter() - started) * 1000, 2),
                 **facts,

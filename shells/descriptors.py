@@ -211,9 +211,8 @@ class SubmodelDescriptor(Descriptor):
     supplementalSemanticIds: NotRequired[References]
 
 
-@with_config(
-    ConfigDict(strict=True, extra="forbid")
-)  # for all that it contains: nothing converted or unknown
+# For all that a shell contains: nothing is converted, nothing unknown is taken.
+@with_config(ConfigDict(strict=True, extra="forbid"))
 class AssetAdministrationShellDescriptor(Descriptor):
     assetKind: NotRequired[AssetKind]
     assetType: NotRequired[Identifier]

@@ -7,7 +7,7 @@ verified on the spot, against our own keys, and the result is believed for `TOKE
 
 import time
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
@@ -49,10 +49,6 @@ class Caller:
     expires_at: float
 
     is_authenticated = True
-
-    @cached_property
-    def pk(self) -> str:
-        return f"{self.tenant_identifier}/{self.module_name}"
 
 
 class BearerTokenBackend(OIDCAuthenticationBackend):  # type: ignore[misc]

@@ -17,11 +17,10 @@ from tenants.models import Module
 def check_signing_keys(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
     if settings.DEBUG:  # the first one is made when it is needed
         return []
-    try:
-        keys.signing_key()
-    except keys.NoSigningKey as error:
-        return [Error(str(error), hint="Put a private RSA key there, as a PEM file.", id="tenants.E001")]
-    return []
+    problem = keys.problem()
+    if not problem:
+        return []
+    return [Error(problem, hint="Put a private RSA key there, as a PEM file.", id="tenants.E001")]
 
 
 @register(Tags.database)

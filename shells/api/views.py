@@ -6,7 +6,7 @@ A document goes out as the bytes that are stored: no serializer, no renderer.
 from typing import ClassVar, NoReturn, cast
 
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from rest_framework.exceptions import NotFound, UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.views import APIView
@@ -70,7 +70,7 @@ class UnknownRouteView(RegistryView):
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
-        raise NotFound("there is no such resource; ids in addresses are base64url-encoded")
+        raise Http404
 
 
 def _caller(request: Request) -> Caller:
