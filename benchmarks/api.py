@@ -106,13 +106,14 @@ def fill(first: int, end: int) -> None:
     os.environ["LOG_LEVEL"] = "ERROR"
     django.setup()
     from shells import services
+    from shells.collections import SHELLS
     from shells.descriptors import parse_shell
     from tenants.models import Tenant
 
     tenant = Tenant.objects.get(identifier=TENANT)
     for number in range(first, end):
         with contextlib.suppress(services.IdentifierTaken):
-            services.register(tenant.pk, parse_shell(shell_body(number), strict=False))
+            services.register(SHELLS, tenant.pk, parse_shell(shell_body(number), strict=False))
 
 
 def measure(stored: int, rounds: int, seconds: int) -> dict[str, list[float]]:

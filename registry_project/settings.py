@@ -10,6 +10,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import corsheaders.defaults
 import environ
 import structlog
 from pydantic_core import to_json
@@ -51,6 +52,23 @@ AUTH_URL = required_outside_debug("AUTH_URL", f"http://127.0.0.1:{PORT}").rstrip
 #: empty: the address that the request names.
 BASE_URL = env.str("BASE_URL", default="").rstrip("/")
 
+#: The origins whose pages may call the API from a browser, such as https://viewer.example.com; * for all.
+CORS_ORIGINS = env.list("CORS_ORIGINS", default=[])
+CORS_ALLOW_ALL_ORIGINS = "*" in CORS_ORIGINS
+CORS_ALLOWED_ORIGINS = [origin for origin in CORS_ORIGINS if origin != "*"]
+CORS_URLS_REGEX = r"^/(aas-api|iam)/"
+CORS_ALLOW_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"]
+CORS_ALLOW_HEADERS = [
+    *corsheaders.defaults.default_headers,
+    "if-match",
+    "if-none-match",
+    "x-request-id",
+    "cache-control",
+]
+CORS_EXPOSE_HEADERS = [
+    "Location", "ETag", "Last-Modified", "X-Created-At", "X-Request-ID", "WWW-Authenticate", "Retry-After", "Allow",
+]  # fmt: skip
+
 #: Only behind a proxy that sets these headers itself may they be believed.
 if env.bool("TRUST_X_FORWARDED", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
@@ -69,6 +87,9 @@ CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 X_FRAME_OPTIONS = "DENY"
 if not REQUIRE_HTTPS:
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # Authlib's own switch for its https rule
+
+#: Whether `/description` may be asked without a token, for viewers that do so. The contract says no.
+OPEN_DESCRIPTION = env.bool("OPEN_DESCRIPTION", default=False)
 
 # --- Tokens -------------------------------------------------------------------------------------------
 
@@ -96,6 +117,12 @@ TARGET_CLIENTS = [
 
 #: The largest request body in bytes; a larger one is answered with 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_BODY_BYTES", default=8 * 1024 * 1024)
+#: An answer lists so many defects of a body; it may have more than anybody wants to read.
+MAX_MESSAGES = 100
+#: A query that takes longer is given up, with 503.
+QUERY_TIMEOUT_MS = env.int("QUERY_TIMEOUT_MS", default=5000)
+#: How long a client can ask what came of its bulk operation.
+BULK_RESULT_SECONDS = env.int("BULK_RESULT_SECONDS", default=24 * 3600)
 
 # --- Database -----------------------------------------------------------------------------------------
 
@@ -128,7 +155,9 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "corsheaders",
     "rest_framework",
+    "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
@@ -137,6 +166,7 @@ INSTALLED_APPS = [
 API_PREFIXES = ("/aas-api/", "/iam/", "/health/")
 API_MIDDLEWARE = [
     "registry_project.middleware.RequestEventMiddleware",
+    *(["corsheaders.middleware.CorsMiddleware"] if CORS_ORIGINS else []),
     "django.middleware.security.SecurityMiddleware",
 ]
 MIDDLEWARE = [
@@ -180,7 +210,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["tenants.permissions.TenantPermission"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "shells.api.schema.RegistrySchema",
     "EXCEPTION_HANDLER": "shells.api.errors.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
@@ -196,7 +226,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "POSTPROCESSING_HOOKS": ["shells.api.schema.add_descriptor_schemas"],
+    "POSTPROCESSING_HOOKS": ["shells.api.schema.add_schemas"],
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
 UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}

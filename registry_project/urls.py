@@ -7,7 +7,7 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 from registry_project import health
 
 urlpatterns = [
-    path("aas-api/v3/<str:tenant_id>/", include("shells.api.urls")),
+    path("aas-api/v3/<str:tenantId>/", include("shells.api.urls")),
     path("aas-api/", include("shells.api.unknown_routes")),
     path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),
     path("health/live", health.live),

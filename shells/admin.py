@@ -5,7 +5,16 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from shells import identifiers
-from shells.models import AssetId, Endpoint, Shell, Submodel
+from shells.models import (
+    AssetId,
+    AssetLinks,
+    BulkOperation,
+    Endpoint,
+    Shell,
+    StandaloneEndpoint,
+    StandaloneSubmodel,
+    Submodel,
+)
 from tenants.admin import ReadOnlyAdmin
 
 
@@ -59,3 +68,45 @@ class AssetIdAdmin(ReadOnlyAdmin):
     list_select_related = ["tenant", "shell"]
     search_fields = ["=shell__identifier"]
     ordering = ["-id"]
+
+
+@admin.register(StandaloneSubmodel)
+class StandaloneSubmodelAdmin(DigestSearch, ReadOnlyAdmin):
+    list_display = ["identifier", "tenant", "id_short", "semantic_id", "created_at", "updated_at"]
+    list_filter = ["tenant"]
+    list_select_related = ["tenant"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Shell]:
+        queryset: QuerySet[Shell] = super().get_queryset(request)
+        return queryset.defer("document")
+
+
+@admin.register(StandaloneEndpoint)
+class StandaloneEndpointAdmin(ReadOnlyAdmin):
+    list_display = ["href", "tenant", "interface", "submodel"]
+    list_filter = ["tenant"]
+    list_select_related = ["tenant", "submodel"]
+    search_fields = ["=submodel__identifier"]
+    ordering = ["-id"]
+
+
+@admin.register(AssetLinks)
+class AssetLinksAdmin(DigestSearch, ReadOnlyAdmin):
+    list_display = ["identifier", "tenant", "document", "updated_at"]
+    list_filter = ["tenant"]
+    list_select_related = ["tenant"]
+    ordering = ["-id"]
+
+
+@admin.register(BulkOperation)
+class BulkOperationAdmin(ReadOnlyAdmin):
+    list_display = ["handle", "tenant", "verb", "collection", "state", "created_at", "finished_at"]
+    list_filter = ["tenant", "state"]
+    list_select_related = ["tenant"]
+    exclude = ["body"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BulkOperation]:
+        queryset: QuerySet[BulkOperation] = super().get_queryset(request)
+        return queryset.defer("body")

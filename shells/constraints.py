@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from shells.defects import Defect
+from shells.identifiers import is_global_asset_id
 
 Members = dict[str, Any]
 Rule = Callable[[str, Members], Iterator[Defect]]
@@ -37,6 +38,23 @@ def always(shell: Members) -> Iterator[Defect]:
 def strict(shell: Members) -> Iterator[Defect]:
     """What a strict tenant checks as well: every rule, on every object that it is about."""
     return _walk("", shell)
+
+
+def asset_links(links: list[Members], strict_: bool) -> Iterator[Defect]:
+    """What makes an array of asset links acceptable to discovery (aas-registry-api.md §1.5).
+
+    The global asset id is one of them, once at most, and for everybody.
+    """
+    seen = False
+    for position, link in enumerate(links):
+        if isinstance(link, dict) and is_global_asset_id(str(link.get("name"))):
+            if link.get("externalSubjectId") is not None:
+                yield Defect(f"/{position}/externalSubjectId", "a global asset id has none")
+            if seen:
+                yield Defect(f"/{position}/name", "there is a global asset id already")
+            seen = True
+    if strict_:
+        yield from _walk("", links)
 
 
 def _walk(pointer: str, value: Any) -> Iterator[Defect]:
@@ -70,7 +88,7 @@ def _extensions_are_unique(pointer: str, descriptor: Members) -> Iterator[Defect
 
 def _names_are_not_reserved(pointer: str, shell: Members) -> Iterator[Defect]:
     for position, asset_id in enumerate(shell["specificAssetIds"]):
-        if asset_id["name"].lower() == "globalassetid":
+        if is_global_asset_id(asset_id["name"]):
             yield Defect(
                 f"{pointer}/specificAssetIds/{position}/name",
                 "is a reserved name; use the member globalAssetId (AASd-116)",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, Strict, TypeAdapter, ValidationError, with_config
 from pydantic_core import ErrorDetails, PydanticSerializationError, from_json, to_json
 from typing_extensions import TypedDict
 
@@ -22,6 +22,8 @@ from shells.identifiers import MAX_IDENTIFIER_LENGTH, NOT_XML_CHARACTER
 #: More values than this in one body are refused; each of them could be a defect to report.
 MAX_VALUES = 200_000
 MAX_REFERENCE_DEPTH = 8
+#: More asset links than this in one lookup are refused; each is a condition of one statement.
+MAX_LOOKUP = 100
 
 # --- Primitive types (§2.1) and enumerations (§2.3) ---------------------------------------------------
 
@@ -70,6 +72,9 @@ DataTypeIec61360 = Literal[
 ]  # fmt: skip
 
 # --- Classes (§2.2) -----------------------------------------------------------------------------------
+
+# For all that a class contains: nothing is converted, nothing unknown is taken.
+_AS_IT_IS = ConfigDict(strict=True, extra="forbid")
 
 
 class Key(TypedDict):
@@ -124,6 +129,7 @@ class Extension(HasSemantics):
     refersTo: NotRequired[References]
 
 
+@with_config(_AS_IT_IS)
 class SpecificAssetId(HasSemantics):
     name: LabelType
     value: Identifier
@@ -205,14 +211,14 @@ class Descriptor(TypedDict):
     administration: NotRequired[AdministrativeInformation]
 
 
+@with_config(_AS_IT_IS)
 class SubmodelDescriptor(Descriptor):
     endpoints: Annotated[list[Endpoint], Field(min_length=1)]
     semanticId: NotRequired[Reference]
     supplementalSemanticIds: NotRequired[References]
 
 
-# For all that a shell contains: nothing is converted, nothing unknown is taken.
-@with_config(ConfigDict(strict=True, extra="forbid"))
+@with_config(_AS_IT_IS)
 class AssetAdministrationShellDescriptor(Descriptor):
     assetKind: NotRequired[AssetKind]
     assetType: NotRequired[Identifier]
@@ -222,41 +228,109 @@ class AssetAdministrationShellDescriptor(Descriptor):
     submodelDescriptors: NotRequired[list[SubmodelDescriptor]]
 
 
+@with_config(ConfigDict(strict=True, extra="ignore"))
+class AssetLink(TypedDict):
+    """What a shell is looked up by."""
+
+    name: LabelType
+    value: Identifier
+
+
 SHELL = TypeAdapter(AssetAdministrationShellDescriptor)
+SUBMODEL = TypeAdapter(SubmodelDescriptor)
+SPECIFIC_ASSET_IDS = TypeAdapter(list[SpecificAssetId])
+ASSET_LINKS = TypeAdapter(list[AssetLink])
+IDENTIFIERS = TypeAdapter(list[Annotated[Identifier, Strict()]])
 
 # --- Checking a document ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Shell:
-    """A shell descriptor that was checked: its members as the client sent them, and as compact JSON."""
+class Document:
+    """A descriptor that was checked: its members as the client sent them, and as compact JSON."""
 
     members: dict[str, Any]
-    document: str
+    text: str
 
     @property
     def id(self) -> str:
         return str(self.members["id"])
 
 
-def parse_shell(body: bytes, *, strict: bool) -> Shell:
-    """Read a shell descriptor from JSON text in UTF-8. Raises InvalidDescriptor with all its defects."""
+def read_json(body: bytes) -> Any:
+    """The value of JSON text in UTF-8. Raises InvalidDescriptor if it is none."""
     try:
-        value = from_json(body, allow_inf_nan=False)
+        return from_json(body, allow_inf_nan=False)
     except ValueError as error:
         raise InvalidDescriptor([Defect("", f"the body is not JSON: {error}")]) from None
-    return check_shell(value, strict=strict)
 
 
-def check_shell(value: Any, *, strict: bool) -> Shell:
+def check_shell(value: Any, *, strict: bool) -> Document:
     """Check a shell descriptor that was read already. Raises InvalidDescriptor with all its defects."""
     if not isinstance(value, dict):
         raise InvalidDescriptor([Defect("", "the body must be a JSON object, a shell descriptor")])
+    return _check(SHELL, value, _with_new_names_below(value, strict), strict)
+
+
+def check_submodel(value: Any, *, strict: bool) -> Document:
+    """Check a submodel descriptor that was read already. Raises InvalidDescriptor with all its defects."""
+    if not isinstance(value, dict):
+        raise InvalidDescriptor([Defect("", "the body must be a JSON object, a submodel descriptor")])
+    return _check(SUBMODEL, value, _with_new_name(value, strict), strict)
+
+
+def check_asset_links(value: Any, *, strict: bool) -> list[dict[str, Any]]:
+    """Check what discovery is asked to store: an array of specific asset ids (aas-registry-api.md §1.5).
+
+    Raises InvalidDescriptor with all its defects.
+    """
+    _text(_array(value, "specific asset ids"))
+    defects = list(_structure(SPECIFIC_ASSET_IDS, value, strict))
+    defects.extend(constraints.asset_links(value, strict))
+    if defects:
+        raise InvalidDescriptor(defects)
+    links: list[dict[str, Any]] = _without_absent(value)
+    return links
+
+
+def check_lookup(value: Any) -> list[tuple[str, str]]:
+    """Check what is looked for: an array of asset links. Returns name and value of each.
+
+    Other members, such as those of a SpecificAssetId, are not looked at. Raises InvalidDescriptor.
+    """
+    _text(_array(value, "asset links"))
+    if len(value) > MAX_LOOKUP:
+        raise InvalidDescriptor([Defect("", f"more than {MAX_LOOKUP} asset links at once")])
+    defects = list(_structure(ASSET_LINKS, value, strict=True))
+    if defects:
+        raise InvalidDescriptor(defects)
+    return [(link["name"], link["value"]) for link in value]
+
+
+def check_identifiers(values: list[Any]) -> None:
+    """Check an array of identifiers. Raises InvalidDescriptor with all its defects."""
+    _text(values)
+    defects = list(_structure(IDENTIFIERS, values, strict=True))
+    if defects:
+        raise InvalidDescriptor(defects)
+
+
+def _array(value: Any, of: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidDescriptor([Defect("", f"the body must be a JSON array of {of}")])
+    return value
+
+
+def parse_shell(body: bytes, *, strict: bool) -> Document:
+    """Read a shell descriptor from JSON text in UTF-8. Raises InvalidDescriptor with all its defects."""
+    return check_shell(read_json(body), strict=strict)
+
+
+def _check(model: TypeAdapter[Any], value: dict[str, Any], renamed: dict[str, Any], strict: bool) -> Document:
     text = _text(value)
-    renamed = _with_new_names(value, strict)
     if renamed is not value:
         value, text = renamed, to_json(renamed)
-    defects = [*_structure(value, strict), *constraints.always(value)]
+    defects = [*_structure(model, value, strict), *constraints.always(value)]
     if strict:
         defects.extend(constraints.strict(value))
     if defects:
@@ -264,10 +338,10 @@ def check_shell(value: Any, *, strict: bool) -> Shell:
     if b"null" in text or b"[]" in text:  # or a string that says so
         value = _without_absent(value)
         text = to_json(value)
-    return Shell(value, text.decode())
+    return Document(value, text.decode())
 
 
-def _text(value: dict[str, Any]) -> bytes:
+def _text(value: Any) -> bytes:
     """`value` as compact JSON. Raises InvalidDescriptor for what no document may hold, at any place (V3)."""
     try:
         text = to_json(value)
@@ -337,39 +411,43 @@ def _without_absent(value: Any) -> Any:
     return value
 
 
-def _with_new_names(shell: dict[str, Any], strict: bool) -> dict[str, Any]:
-    """`shell`, with `supplementalSemanticId` of its submodels named as since 3.1.2 (V12).
+_OLD_NAME, _NEW_NAME = "supplementalSemanticId", "supplementalSemanticIds"
 
-    The member keeps its place; where both names are there, the new one wins, unless it counts as absent.
-    """
-    old, new = "supplementalSemanticId", "supplementalSemanticIds"
+
+def _with_new_names_below(shell: dict[str, Any], strict: bool) -> dict[str, Any]:
+    """`shell`, with `supplementalSemanticId` of its submodels named as since 3.1.2 (V12)."""
     submodels = shell.get("submodelDescriptors")
     if not isinstance(submodels, list) or not any(
-        isinstance(item, dict) and old in item for item in submodels
+        isinstance(item, dict) and _OLD_NAME in item for item in submodels
     ):
         return shell
-    renamed = [
-        _renamed(item, old, new, keep_new=strict or item.get(new) not in (None, []))
-        if isinstance(item, dict) and old in item
-        else item
-        for item in submodels
-    ]
+    renamed = [_with_new_name(item, strict) if isinstance(item, dict) else item for item in submodels]
     return {**shell, "submodelDescriptors": renamed}
 
 
-def _renamed(members: dict[str, Any], old: str, new: str, keep_new: bool) -> dict[str, Any]:
-    if new in members and keep_new:
-        return {name: member for name, member in members.items() if name != old}
-    return {(new if name == old else name): member for name, member in members.items() if name != new}
+def _with_new_name(submodel: dict[str, Any], strict: bool) -> dict[str, Any]:
+    """`submodel`, with `supplementalSemanticId` under its new name.
+
+    The member keeps its place; where both names are there, the new one wins, unless it counts as absent.
+    """
+    if _OLD_NAME not in submodel:
+        return submodel
+    if _NEW_NAME in submodel and (strict or submodel[_NEW_NAME] not in (None, [])):
+        return {name: member for name, member in submodel.items() if name != _OLD_NAME}
+    return {
+        (_NEW_NAME if name == _OLD_NAME else name): member
+        for name, member in submodel.items()
+        if name != _NEW_NAME
+    }
 
 
 # --- Defects ------------------------------------------------------------------------------------------
 
 
-def _structure(value: dict[str, Any], strict: bool) -> Iterator[Defect]:
+def _structure(model: TypeAdapter[Any], value: Any, strict: bool) -> Iterator[Defect]:
     """What the classes above find wrong; in a lenient tenant less what is forgiven."""
     try:
-        SHELL.validator.validate_python(value)
+        model.validator.validate_python(value)
     except ValidationError as error:
         for details in error.errors(include_url=False):
             if strict or not _is_forgiven(details):
@@ -397,7 +475,10 @@ def _is_forgiven(details: ErrorDetails) -> bool:
 
 
 def _is_name_or_value_of_asset_id(location: tuple[int | str, ...]) -> bool:
-    return len(location) == 3 and location[0] == "specificAssetIds" and location[2] in ("name", "value")
+    match location:
+        case ("specificAssetIds", int(), "name" | "value") | (int(), "name" | "value"):
+            return True
+    return False
 
 
 def _explanation(details: ErrorDetails, strict: bool) -> str:

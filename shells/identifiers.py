@@ -11,6 +11,10 @@ _encoded = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 NOT_XML_CHARACTER = re.compile(r"[^\x09\x0a\x0d\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+#: The reserved name under which the global asset id is an asset link (AASd-116).
+GLOBAL_ASSET_ID = "globalAssetId"
+
+
 class InvalidIdentifier(ValueError):
     """Not an identifier, or not encoded as one; the message says why."""
 
@@ -25,20 +29,30 @@ def decode(encoded: str) -> str:
 
     Raises InvalidIdentifier. A raw identifier is never accepted in place of the encoded form (contract §4.2).
     """
+    identifier = decode_text(encoded)
+    if len(identifier) > MAX_IDENTIFIER_LENGTH:
+        raise InvalidIdentifier(f"encodes more than {MAX_IDENTIFIER_LENGTH} characters")
+    if NOT_XML_CHARACTER.search(identifier):
+        raise InvalidIdentifier("encodes a character that no identifier may contain")
+    return identifier
+
+
+def decode_text(encoded: str) -> str:
+    """The text whose UTF-8 bytes have the base64url form `encoded`, padded or not. Raises InvalidIdentifier."""
     if not _encoded.fullmatch(encoded):
         raise InvalidIdentifier("is not base64url: use the encoded form of the id, not the id itself")
     digits = encoded.rstrip("=")
     if len(digits) % 4 == 1:
         raise InvalidIdentifier("is not base64url: its length is impossible")
     try:
-        identifier = base64.urlsafe_b64decode(digits + "=" * (-len(digits) % 4)).decode()
+        return base64.urlsafe_b64decode(digits + "=" * (-len(digits) % 4)).decode()
     except UnicodeDecodeError:
         raise InvalidIdentifier("is base64url, but not of an identifier in UTF-8") from None
-    if len(identifier) > MAX_IDENTIFIER_LENGTH:
-        raise InvalidIdentifier(f"encodes more than {MAX_IDENTIFIER_LENGTH} characters")
-    if NOT_XML_CHARACTER.search(identifier):
-        raise InvalidIdentifier("encodes a character that no identifier may contain")
-    return identifier
+
+
+def is_global_asset_id(name: str) -> bool:
+    """Whether an asset link of this name is the global asset id; the case of letters does not count (AASd-116)."""
+    return name.lower() == "globalassetid"
 
 
 def digest(identifier: str) -> str:

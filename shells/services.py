@@ -1,72 +1,303 @@
-"""The one place that writes shells and their projections: API, admin and commands call these functions."""
+"""The one place that writes descriptors and what is read out of them: API, admin and commands call these.
 
-from pydantic_core import to_json
+Each function is one transaction, and takes a number of statements that does not depend on what it writes.
+"""
 
-from shells import projections
-from shells.descriptors import Shell
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection, transaction
+from pydantic_core import from_json, to_json
+
+from shells import projections, querysets, statements
+from shells.collections import SHELLS, SUBMODELS, Collection
+from shells.descriptors import Document
 from shells.identifiers import digest
-from shells.querysets import fetch_value
+from shells.projections import Members, Row
+from shells.querysets import fetch_row
+
+#: Whether a write may go on, by the document that is there now (UTF-8; None: there is none).
+Precondition = Callable[[bytes | None], bool]
 
 
 class IdentifierTaken(Exception):
-    """A shell with this id is registered in the tenant already."""
+    """A descriptor with this id is registered already."""
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"a {noun} with this id is registered already")
 
 
-# One statement is one transaction and one round trip, whatever the document contains. The rows of each
-# projection travel as one JSON array: psycopg takes 200 µs longer to write the columns as SQL arrays. When
-# the id is taken, `shell` has no row, and the other inserts get none.
-_REGISTER = """
-WITH shell AS (
-    INSERT INTO shells_shell
-        (tenant_id, digest, identifier, document, id_short, asset_kind, asset_type, global_asset_id)
-    VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-    ON CONFLICT (digest, tenant_id) DO NOTHING
-    RETURNING tenant_id, id
-), submodel AS (
-    INSERT INTO shells_submodel
-        (tenant_id, shell_id, position, digest, identifier, id_short, semantic_id)
-    SELECT shell.tenant_id, shell.id, row.*
-    FROM shell, json_to_recordset(%s)
-        AS row (position int, digest uuid, identifier text, id_short text, semantic_id text)
-), endpoint AS (
-    INSERT INTO shells_endpoint
-        (tenant_id, shell_id, submodel_position, position, interface, href)
-    SELECT shell.tenant_id, shell.id, row.*
-    FROM shell, json_to_recordset(%s)
-        AS row (submodel_position int, position int, interface text, href text)
-), asset_id AS (
-    INSERT INTO shells_assetid
-        (tenant_id, shell_id, position, name, value, pair, external_subject_id)
-    SELECT shell.tenant_id, shell.id, row.*
-    FROM shell, json_to_recordset(%s)
-        AS row (position int, name text, value text, pair bigint, external_subject_id text)
-)
-SELECT id FROM shell
-"""
+class NotRegistered(Exception):
+    """No descriptor with this id is registered."""
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(f"no {noun} with this id is registered")
 
 
-def register(tenant_pk: int, shell: Shell) -> None:
-    """Store a new shell descriptor with its projections, in one statement and one transaction.
+class PreconditionFailed(Exception):
+    """The descriptor is not in the state that the caller expects (RFC 9110 §13)."""
 
-    Raises IdentifierTaken if the tenant has a shell with this id; nothing is changed then
+    def __init__(self) -> None:
+        super().__init__("it is not in the state that the request expects: fetch it again")
+
+
+def register(collection: Collection, tenant_pk: int, document: Document) -> None:
+    """Store a new descriptor with its projections, in one statement.
+
+    Raises IdentifierTaken if the tenant has a descriptor with this id; nothing is changed then
     (aas-registry-api.md §1.5).
     """
-    members = shell.members
-    row = fetch_value(
-        _REGISTER,
+    row = fetch_row(
+        statements.register(collection),
         [
             str(tenant_pk),
-            digest(shell.id),
-            shell.id,
-            shell.document,
-            members.get("idShort"),
-            members.get("assetKind"),
-            members.get("assetType"),
-            members.get("globalAssetId"),
-            to_json(projections.submodels(members)).decode(),
-            to_json(projections.endpoints(members)).decode(),
-            to_json(projections.asset_ids(tenant_pk, members)).decode(),
+            digest(document.id),
+            document.id,
+            document.text,
+            *map(_text, collection.values(document.members).values()),
+            *(
+                to_json(projection.rows(tenant_pk, document.members)).decode()
+                for projection in collection.projections
+            ),
         ],
     )
     if row is None:
-        raise IdentifierTaken(shell.id)
+        raise IdentifierTaken(collection.noun)
+
+
+def replace(
+    collection: Collection, tenant_pk: int, document: Document, precondition: Precondition | None = None
+) -> bool:
+    """Store a descriptor in place of the one with its id, or as a new one; whether it is new.
+
+    Raises PreconditionFailed; nothing is changed then.
+    """
+    with transaction.atomic():
+        if precondition is not None and not precondition(_lock(collection, tenant_pk, document.id)):
+            raise PreconditionFailed
+        return not replace_many(collection, tenant_pk, [document])
+
+
+def remove(
+    collection: Collection, tenant_pk: int, identifier: str, precondition: Precondition | None = None
+) -> None:
+    """Delete a descriptor with all that is read out of it. Raises NotRegistered or PreconditionFailed."""
+    key: dict[str, Any] = {"tenant": tenant_pk, "digest": digest(identifier), "identifier": identifier}
+    with transaction.atomic():
+        if precondition is not None:
+            present = _lock(collection, tenant_pk, identifier)
+            if present is None:
+                raise NotRegistered(collection.noun)
+            if not precondition(present):
+                raise PreconditionFailed
+        if not _rows(statements.remove(collection), key):
+            raise NotRegistered(collection.noun)
+        _forget_links(collection, tenant_pk, [key["digest"]])
+
+
+# --- Submodels of a shell (superpath) -----------------------------------------------------------------
+
+
+def add_submodel(tenant_pk: int, shell_id: str, submodel: Document) -> None:
+    """Append a submodel descriptor to those of a shell. Raises NotRegistered or IdentifierTaken."""
+    with _submodels_of(tenant_pk, shell_id) as submodels:
+        if _position(submodels, submodel.id) is not None:
+            raise IdentifierTaken(SUBMODELS.noun)
+        submodels.append(submodel.members)
+
+
+def replace_submodel(
+    tenant_pk: int, shell_id: str, submodel: Document, precondition: Precondition | None = None
+) -> bool:
+    """Put a submodel descriptor in the place of the one with its id, or at the end; whether it is new.
+
+    Raises NotRegistered if there is no such shell, or PreconditionFailed.
+    """
+    with _submodels_of(tenant_pk, shell_id) as submodels:
+        position = _position(submodels, submodel.id)
+        present = None if position is None else to_json(submodels[position])
+        if precondition is not None and not precondition(present):
+            raise PreconditionFailed
+        if position is None:
+            submodels.append(submodel.members)
+        else:
+            submodels[position] = submodel.members
+    return position is None
+
+
+def remove_submodel(
+    tenant_pk: int, shell_id: str, submodel_id: str, precondition: Precondition | None = None
+) -> None:
+    """Delete a submodel descriptor of a shell.
+
+    Raises NotRegistered, for the shell or the submodel, or PreconditionFailed.
+    """
+    with _submodels_of(tenant_pk, shell_id) as submodels:
+        position = _position(submodels, submodel_id)
+        if position is None:
+            raise NotRegistered(SUBMODELS.noun)
+        if precondition is not None and not precondition(to_json(submodels[position])):
+            raise PreconditionFailed
+        del submodels[position]
+
+
+@contextmanager
+def _submodels_of(tenant_pk: int, shell_id: str) -> Iterator[list[Members]]:
+    """The submodel descriptors of a shell, to be changed while nobody else can write it.
+
+    The shell is stored with what became of them; an exception leaves it as it was.
+    """
+    with transaction.atomic():
+        present = _lock(SHELLS, tenant_pk, shell_id)
+        if present is None:
+            raise NotRegistered(SHELLS.noun)
+        shell: Members = from_json(present)
+        submodels = shell.setdefault("submodelDescriptors", [])
+        yield submodels
+        if not submodels:
+            del shell["submodelDescriptors"]
+        replace_many(SHELLS, tenant_pk, [Document(shell, to_json(shell).decode())])
+
+
+def _position(submodels: list[Members], submodel_id: str) -> int | None:
+    return next((place for place, item in enumerate(submodels) if item["id"] == submodel_id), None)
+
+
+# --- Many at once -------------------------------------------------------------------------------------
+
+
+def register_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> set[str]:
+    """Store new descriptors; their ids differ. Returns the ids that are taken: they were left out."""
+    with transaction.atomic(savepoint=False):
+        written = _insert_many(collection, tenant_pk, documents, replace=False)
+        new = [document for document in documents if digest(document.id) in written]
+        _insert_projections(collection, tenant_pk, new)
+        _forget_links(collection, tenant_pk, list(written))
+    return {document.id for document in documents} - {document.id for document in new}
+
+
+def replace_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> set[str]:
+    """Store descriptors, in place of those with their ids. Their ids differ. Returns the ids that were there."""
+    with transaction.atomic(savepoint=False):
+        written = _insert_many(collection, tenant_pk, documents, replace=True)
+        digests = list(written)
+        # The rows are locked now. A new statement sees all that the writer before us has done with them.
+        if not all(written.values()):
+            _run(statements.delete_projections(collection), {"tenant": tenant_pk, "digests": digests})
+        _insert_projections(collection, tenant_pk, documents)
+        _forget_links(collection, tenant_pk, digests)
+    return {document.id for document in documents if not written[digest(document.id)]}
+
+
+def remove_many(collection: Collection, tenant_pk: int, identifiers: Sequence[str]) -> set[str]:
+    """Delete descriptors. Returns the ids that were not there."""
+    with transaction.atomic(savepoint=False):
+        digests = [digest(identifier) for identifier in identifiers]
+        parameters = {"tenant": tenant_pk, "digests": digests}
+        removed = {row[0] for row in _rows(statements.remove_many(collection), parameters)}
+        _forget_links(collection, tenant_pk, digests)
+    return {identifier for identifier in identifiers if _uuid(digest(identifier)) not in removed}
+
+
+def _insert_many(
+    collection: Collection, tenant_pk: int, documents: Sequence[Document], *, replace: bool
+) -> dict[str, bool]:
+    """Write the descriptors' own rows. Returns the digest of each that was written: whether it is new."""
+    values = [collection.values(document.members) for document in documents]
+    parameters = {
+        "tenant": tenant_pk,
+        "digest": [digest(document.id) for document in documents],
+        "identifier": [document.id for document in documents],
+        "document": [document.text for document in documents],
+        **{column: [_text(row[column]) for row in values] for column in collection.columns},
+    }
+    rows = _rows(statements.insert_many(collection, replace=replace), parameters)
+    return {written.replace("-", ""): new for written, new in rows}
+
+
+def _insert_projections(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> None:
+    def rows_of(rows: Callable[[int, Members], list[Row]]) -> Iterable[Row]:
+        for document in documents:
+            owner = digest(document.id)
+            for row in rows(tenant_pk, document.members):
+                yield {"owner": owner, **row}
+
+    parameters: dict[str, Any] = {
+        "tenant": tenant_pk,
+        "digests": [digest(document.id) for document in documents],
+        **{
+            projection.table: to_json(list(rows_of(projection.rows))).decode()
+            for projection in collection.projections
+        },
+    }
+    _run(statements.insert_projections(collection), parameters)
+
+
+# --- Discovery ----------------------------------------------------------------------------------------
+
+
+def set_asset_links(tenant_pk: int, identifier: str, links: list[Members]) -> bytes:
+    """Let the asset links of a shell, registered or not, be `links`; returns them as they are stored.
+
+    They stand in place of those of its descriptor until that is written again (aas-registry-api.md §1.5).
+    """
+    document = to_json(links)
+    parameters = {
+        "tenant": tenant_pk,
+        "digest": digest(identifier),
+        "identifier": identifier,
+        "document": document.decode(),
+    }
+    with transaction.atomic():
+        ((key,),) = _rows(statements.SET_LINKS, parameters)
+        _run(statements.CLEAR_LINKS, {"tenant": tenant_pk, "links": key})
+        rows = to_json(projections.asset_links(tenant_pk, links)).decode()
+        _run(statements.INSERT_LINKS, {"tenant": tenant_pk, "links": key, "rows": rows})
+    return document
+
+
+def delete_asset_links(tenant_pk: int, identifier: str) -> None:
+    """Delete the asset links of a shell; its descriptor stays as it is. Raises NotRegistered if it has none."""
+    with transaction.atomic():
+        registered = _lock(SHELLS, tenant_pk, identifier) is not None
+        if querysets.asset_links(tenant_pk, identifier) is None:
+            raise NotRegistered("shell with asset links")
+        if registered:
+            set_asset_links(tenant_pk, identifier, [])
+        else:
+            _forget_links(SHELLS, tenant_pk, [digest(identifier)])
+
+
+def _forget_links(collection: Collection, tenant_pk: int, digests: list[str]) -> None:
+    if collection is SHELLS:
+        _run(statements.FORGET_LINKS, {"tenant": tenant_pk, "digests": digests})
+
+
+# --- Statements ---------------------------------------------------------------------------------------
+
+
+def _lock(collection: Collection, tenant_pk: int, identifier: str) -> bytes | None:
+    key = {"tenant": tenant_pk, "digest": digest(identifier), "identifier": identifier}
+    rows = _rows(statements.lock(collection), key)
+    return rows[0][0].encode() if rows else None
+
+
+def _run(sql: str, parameters: dict[str, Any]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+
+
+def _rows(sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        return list(cursor.fetchall())
+
+
+def _text(value: Any) -> str | None:
+    """A value of a column as PostgreSQL reads it: text as it is, a reference as JSON."""
+    return value if value is None or isinstance(value, str) else to_json(value).decode()
+
+
+def _uuid(digits: str) -> str:
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

@@ -24,10 +24,11 @@ class TenantPermission(BasePermission):
         caller = request.user
         if not isinstance(caller, Caller):
             raise NotAuthenticated("a bearer token is required")
-        if "tenant_id" in view.kwargs and view.kwargs["tenant_id"] != caller.tenant_identifier:
+        if view.kwargs.get("tenantId", caller.tenant_identifier) != caller.tenant_identifier:
             raise PermissionDenied("the token is not for this tenant")
-        default = Role.READER if request.method in SAFE_METHODS else Role.EDITOR
-        required: Role = getattr(view, "required_role", default)
+        required: Role | None = getattr(view, "required_role", None)
+        if required is None:
+            required = Role.READER if request.method in SAFE_METHODS else Role.EDITOR
         if not caller.role.includes(required):
             raise PermissionDenied(f"this needs the role {required.value}; the token has {caller.role.value}")
         return True

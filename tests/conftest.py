@@ -4,9 +4,11 @@ alice is an editor of tenant A, bob a reader of tenant A, charlie an editor of t
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -57,25 +59,58 @@ class Persona:
         return str(response.json()["access_token"])
 
     def get(self, path: str, **headers: str) -> Any:
-        return self.client.get(self.base + path, headers=self._headers(headers))
+        return self.call("GET", path, **headers)
 
     def post(self, path: str, body: Any, content_type: str = "application/json", **headers: str) -> Any:
-        data = body if isinstance(body, bytes | str) else json.dumps(body)
-        return self.client.post(
-            self.base + path, data, content_type=content_type, headers=self._headers(headers)
-        )
+        return self.call("POST", path, body, content_type, **headers)
 
-    def call(self, method: str, path: str) -> Any:
-        return self.client.generic(method, self.base + path, headers=self._headers({}))
+    def put(self, path: str, body: Any, **headers: str) -> Any:
+        return self.call("PUT", path, body, **headers)
+
+    def delete(self, path: str, body: Any = b"", **headers: str) -> Any:
+        return self.call("DELETE", path, body, **headers)
+
+    def call(
+        self, method: str, path: str, body: Any = b"", content_type: str = "application/json", **headers: str
+    ) -> Any:
+        """Call the API below the tenant. Underscores in names of headers stand for hyphens."""
+        data = body if isinstance(body, bytes | str) else json.dumps(body)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.client.generic(
+            method,
+            path if path.startswith("http") else self.base + path,
+            data,
+            content_type,
+            headers={"Authorization": f"Bearer {self.token}", **named},
+        )
 
     def register(self, body: Any) -> Any:
         return self.post("/shell-descriptors", body)
 
     def fetch(self, identifier: str) -> Any:
-        return self.get(f"/shell-descriptors/{encode(identifier)}")
+        return self.get(shell_path(identifier))
 
-    def _headers(self, headers: dict[str, str]) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.token}", **headers}
+
+def shell_path(identifier: str) -> str:
+    return f"/shell-descriptors/{encode(identifier)}"
+
+
+def pages(someone: Persona, path: str, body: Any = None) -> Iterator[Any]:
+    """Each page of a list, from its first to its last, after a look at the envelope (§4)."""
+    cursor: str | None = None
+    while True:
+        query = {} if cursor is None else {"cursor": cursor}
+        separator = "&" if "?" in path else "?"
+        address = f"{path}{separator}{urlencode(query)}" if query else path
+        response = someone.get(address) if body is None else someone.post(address, body)
+        assert response.status_code == 200, response.content
+        page = response.json()
+        assert set(page) == {"paging_metadata", "result"}
+        yield page["result"]
+        cursor = page["paging_metadata"].get("cursor")
+        if cursor is None:
+            return
+        assert cursor
 
 
 def token_url(tenant_identifier: str) -> str:
@@ -83,8 +118,6 @@ def token_url(tenant_identifier: str) -> str:
 
 
 def post_form(client: Client, url: str, form: dict[str, str], **headers: str) -> Any:
-    from urllib.parse import urlencode
-
     return client.post(url, urlencode(form), "application/x-www-form-urlencoded", headers=headers)
 
 

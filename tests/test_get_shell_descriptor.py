@@ -1,9 +1,12 @@
 """GET /shell-descriptors/{aasIdentifier}: contract §4.2, operation O3, checks 2, 3, 9 to 12."""
 
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
 import pytest
 
 from shells.identifiers import encode
-from tests.conftest import Persona, texts
+from tests.conftest import Persona, shell_path, texts
 
 
 def get(someone: Persona, segment: str) -> object:
@@ -113,3 +116,47 @@ def test_another_method(alice: Persona, method: str) -> None:
     assert response.status_code == 405
     assert {"GET", "HEAD"} <= set(response["Allow"].split(", "))
     assert texts(response)
+
+
+# --- Conditional requests and headers (RFC 9110 §13, §8.8.3) ------------------------------------------
+
+
+def test_the_entity_tag_is_strong_and_follows_the_document(alice: Persona) -> None:
+    registered = alice.register({"id": "urn:1"})["ETag"]
+    fetched = alice.fetch("urn:1")
+    assert fetched["ETag"] == registered
+    assert registered.startswith('"')
+    replaced = alice.put(shell_path("urn:1"), {"id": "urn:1", "idShort": "Motor"})["ETag"]
+    assert alice.fetch("urn:1")["ETag"] == replaced != registered
+
+
+@pytest.mark.parametrize("form", ["{}", "W/{}", '"other", {}', "*"])
+def test_if_none_match_with_the_present_tag(alice: Persona, form: str) -> None:
+    tag = alice.register({"id": "urn:1"})["ETag"]
+    response = alice.get(shell_path("urn:1"), If_None_Match=form.format(tag))
+    assert (response.status_code, response.content) == (304, b"")
+    assert response["ETag"] == tag
+
+
+def test_if_none_match_with_another_tag(alice: Persona) -> None:
+    alice.register({"id": "urn:1"})
+    response = alice.get(shell_path("urn:1"), If_None_Match='"other"')
+    assert response.status_code == 200
+    assert response.json() == {"id": "urn:1"}
+
+
+def test_if_match_with_another_tag(alice: Persona) -> None:
+    alice.register({"id": "urn:1"})
+    response = alice.get(shell_path("urn:1"), If_Match='"other"')
+    assert response.status_code == 412
+    assert texts(response) == ["it is not in the state that the request expects: fetch it again"]
+
+
+def test_when_it_was_registered_and_changed(alice: Persona) -> None:
+    alice.register({"id": "urn:1"})
+    response = alice.fetch("urn:1")
+    changed = parsedate_to_datetime(response["Last-Modified"])
+    created = datetime.fromisoformat(response["X-Created-At"])
+    assert abs((datetime.now(UTC) - created).total_seconds()) < 60
+    assert changed == created.replace(microsecond=0)
+    assert "created" not in response.content.decode()

@@ -20,29 +20,29 @@ backend: Any = connection
 @pytest.mark.django_db
 class TestFetchValue:
     def test_it_works(self) -> None:
-        assert backend.fetch_value("SELECT %s::text || %s::text", ["ä", "%'\\"]) == "ä%'\\".encode()
-        assert backend.fetch_value("SELECT %s::int + 1", ["41"]) == b"42"
+        assert backend.fetch_row("SELECT %s::text || %s::text", ["ä", "%'\\"]) == ("ä%'\\".encode(),)
+        assert backend.fetch_row("SELECT %s::int + 1", ["41"]) == (b"42",)
 
     def test_no_row(self) -> None:
-        assert backend.fetch_value("SELECT 1 WHERE %s::boolean", ["false"]) is None
+        assert backend.fetch_row("SELECT 1 WHERE %s::boolean", ["false"]) is None
 
     def test_null_parameters(self) -> None:
-        assert backend.fetch_value("SELECT coalesce(%s::text, 'none')", [None]) == b"none"
+        assert backend.fetch_row("SELECT coalesce(%s::text, 'none')", [None]) == (b"none",)
 
     def test_it_is_counted_where_statements_are_watched(self) -> None:
         with CaptureQueriesContext(connection) as queries:
-            assert backend.fetch_value("SELECT %s::int", ["7"]) == b"7"
+            assert backend.fetch_row("SELECT %s::int", ["7"]) == (b"7",)
         assert len(queries) == 1
 
     def test_it_raises_djangos_exceptions(self, tenant_a: Any) -> None:
         with pytest.raises(IntegrityError), transaction.atomic():
-            backend.fetch_value("UPDATE tenants_tenant SET validation = %s RETURNING 1", ["harsh"])
+            backend.fetch_row("UPDATE tenants_tenant SET validation = %s RETURNING 1", ["harsh"])
         with pytest.raises(ProgrammingError), transaction.atomic():
-            backend.fetch_value("SELECT nonsense", [])
+            backend.fetch_row("SELECT nonsense", [])
 
     def test_it_takes_part_in_transactions(self, tenant_a: Any) -> None:
         with transaction.atomic():
-            backend.fetch_value("UPDATE tenants_tenant SET name = %s RETURNING 1", ["changed"])
+            backend.fetch_row("UPDATE tenants_tenant SET name = %s RETURNING 1", ["changed"])
             transaction.set_rollback(True)
         tenant_a.refresh_from_db()
         assert tenant_a.name == "Tenant A"
@@ -51,10 +51,10 @@ class TestFetchValue:
 @pytest.mark.django_db(transaction=True)
 class TestConnection:
     def test_a_statement_that_was_deallocated_is_prepared_again(self) -> None:
-        assert backend.fetch_value("SELECT %s::int", ["1"]) == b"1"
+        assert backend.fetch_row("SELECT %s::int", ["1"]) == (b"1",)
         with connection.cursor() as cursor:
             cursor.execute("DEALLOCATE ALL")
-        assert backend.fetch_value("SELECT %s::int", ["2"]) == b"2"
+        assert backend.fetch_row("SELECT %s::int", ["2"]) == (b"2",)
 
     def test_a_connection_that_breaks_in_the_middle_is_an_operational_error(self) -> None:
         backend.ensure_connection()
@@ -62,7 +62,7 @@ class TestConnection:
             closing = threading.Timer(0.3, peer.shutdown, [socket.SHUT_RDWR])
             closing.start()
             with pytest.raises(OperationalError):
-                backend.fetch_value("SELECT pg_sleep(5)::text || %s", ["x"])
+                backend.fetch_row("SELECT pg_sleep(5)::text || %s", ["x"])
             closing.join()
         backend.close()
 

@@ -4,9 +4,10 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from shells.identifiers import encode
 from shells.models import Shell
 from tests.bodies import submodel
-from tests.conftest import Persona, post_form
+from tests.conftest import Persona, post_form, shell_path
 from tests.query_counts import expected_query_count
 
 
@@ -62,6 +63,80 @@ def test_admin_lists_do_not_depend_on_the_number_of_rows(
     assert Shell.objects.count() == shells
     with expected_query_count(f"admin list of {model}"):
         assert admin_client.get(f"/admin/shells/{model}/").status_code == 200
+
+
+def registered(someone: Persona, shells: int = 1) -> str:
+    """Register shells with three submodels and an asset id each; return the id of the last."""
+    for number in range(shells):
+        body = {
+            "id": f"urn:{number}",
+            "specificAssetIds": [{"name": "n", "value": "v"}],
+            "submodelDescriptors": [submodel(f"urn:sm:{position}") for position in range(3)],
+        }
+        assert someone.register(body).status_code == 201
+        assert someone.post("/submodel-descriptors", submodel(f"urn:{number}")).status_code == 201
+    return f"urn:{shells - 1}"
+
+
+LISTS = {
+    "shell-descriptors": (
+        None,
+        ["", "?assetKind=Instance&assetType=YQ", "?updatedFrom=2020-01-01T00:00:00Z"],
+    ),
+    "submodel-descriptors": (None, ["", "?createdFrom=2020-01-01T00:00:00Z"]),
+    "lookup/shellsByAssetLink": ([{"name": "n", "value": "v"}], [""]),
+    "query/shell-descriptors": ({"$condition": {"$boolean": True}}, [""]),
+    "query/submodel-descriptors": ({"$condition": {"$boolean": True}}, [""]),
+}
+
+
+@pytest.mark.parametrize("shells", [1, 10, 100])
+@pytest.mark.parametrize("path", LISTS)
+def test_a_page_takes_one_statement(alice: Persona, path: str, shells: int) -> None:
+    registered(alice, shells)
+    body, queries = LISTS[path]
+    for query in queries:
+        with expected_query_count(f"{'GET' if body is None else 'POST'} {path}"):
+            response = alice.get(f"/{path}{query}") if body is None else alice.post(f"/{path}{query}", body)
+        assert response.status_code == 200
+        assert query or len(response.json()["result"]) == shells
+
+
+@pytest.mark.parametrize("submodels", [0, 1, 100])
+@pytest.mark.parametrize("collection", ["shell-descriptors", "submodel-descriptors"])
+def test_put_and_delete(alice: Persona, collection: str, submodels: int) -> None:
+    alice.fetch("warm-up")
+    path = f"/{collection}/{encode('a')}"
+    body: dict[str, object] = {"id": "a"}
+    if collection == "shell-descriptors":
+        body["submodelDescriptors"] = [submodel(f"urn:{number}") for number in range(submodels)]
+    for what, headers in (("new", {}), ("known", {}), ("known, If-Match", {"If_Match": "*"})):
+        with expected_query_count(f"PUT {collection}, {what}"):
+            assert alice.put(path, body, **headers).status_code in (201, 204)
+    with expected_query_count(f"DELETE {collection}"):
+        assert alice.delete(path).status_code == 204
+
+
+def test_superpath(alice: Persona) -> None:
+    shell = f"{shell_path(registered(alice))}/submodel-descriptors"
+    for method, path, body in (
+        ("GET", shell, b""),
+        ("GET", f"{shell}/{encode('urn:sm:1')}", b""),
+        ("POST", shell, submodel("urn:new")),
+        ("PUT", f"{shell}/{encode('urn:sm:1')}", submodel("urn:sm:1")),
+        ("DELETE", f"{shell}/{encode('urn:sm:1')}", b""),
+    ):
+        with expected_query_count(f"{method} submodel-descriptors through superpath"):
+            assert alice.call(method, path, body).status_code < 300
+
+
+def test_discovery_and_description(alice: Persona) -> None:
+    path = f"/lookup/shells/{encode(registered(alice))}"
+    for method in ("GET", "POST", "DELETE"):
+        with expected_query_count(f"{method} lookup/shells/{{aasIdentifier}}"):
+            assert alice.call(method, path, [{"name": "n", "value": "v"}] * 10).status_code < 300
+    with expected_query_count("GET description"):
+        assert alice.get("/description").status_code == 200
 
 
 @pytest.mark.parametrize("model", ["tenant", "module"])

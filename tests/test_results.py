@@ -10,7 +10,7 @@ from django.utils.datastructures import MultiValueDictKeyError
 from pytest_django import Settings
 from rest_framework.exceptions import APIException, Throttled
 
-from shells import querysets, services
+from shells import querysets
 from tests.conftest import Persona, texts
 
 
@@ -60,7 +60,7 @@ def fail_with(exception: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*args: Any) -> bytes:
         raise exception
 
-    monkeypatch.setattr(querysets, "document", failing)
+    monkeypatch.setattr(querysets, "stored", failing)
 
 
 @pytest.mark.parametrize("exception", [RuntimeError("secret detail"), MultiValueDictKeyError("x")])
@@ -118,4 +118,3 @@ def test_a_conflict_leaves_the_connection_usable(alice: Persona) -> None:
     for expected in (201, 409, 409):
         assert alice.register({"id": "a"}).status_code == expected
     assert alice.register({"id": "b"}).status_code == 201
-    assert services.IdentifierTaken.__doc__

@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from benchmarks.descriptors import shell_descriptor, shell_id
 from shells.identifiers import encode
 from tenants.secrets import DEMO_CLIENT_ID, DEMO_SECRET
 from tests.aasx import shell_descriptors
@@ -64,6 +66,49 @@ def printed_commands(output: str) -> str:
     steps = re.split(r"^\d\. .*:$", output, flags=re.MULTILINE)[1:4]
     assert len(steps) == 3
     return "\n".join([*steps[:2], steps[2].split("\n\n")[1]])
+
+
+def carried_out(registry: httpx.Client, location: str) -> httpx.Response:
+    """The result of a bulk operation, polled as a client does."""
+    for _ in range(300):
+        status = registry.get(location)
+        if status.status_code == 302:
+            return registry.get(status.headers["Location"])
+        assert status.status_code == 200
+        assert status.json() == {"executionState": "Initiated"}
+        time.sleep(0.1)
+    raise AssertionError("the bulk operation does not end")
+
+
+@pytest.mark.spec("check", "38")
+def test_a_bulk_operation_of_1_000_descriptors(registry: httpx.Client) -> None:
+    bodies = [shell_descriptor(number) for number in range(1000)]
+    started = time.monotonic()
+    accepted = registry.post("bulk/shell-descriptors", json=bodies)
+    assert accepted.status_code == 202
+    assert time.monotonic() - started < 2  # at once: it is not carried out before it is answered
+    result = carried_out(registry, accepted.headers["Location"])
+    assert (result.status_code, result.content) == (204, b"")
+    assert registry.get(f"shell-descriptors/{encode(shell_id(999))}").json() == bodies[999]
+    again = registry.post("bulk/shell-descriptors", json=[{"id": "urn:new"}, bodies[7]])
+    failed = carried_out(registry, again.headers["Location"])
+    assert failed.status_code == 400
+    assert failed.json()["messages"][0]["text"] == "/1/id: a shell with this id is registered already"
+    assert registry.get(f"shell-descriptors/{encode('urn:new')}").status_code == 404
+
+
+def test_a_bulk_operation_outlives_the_server(tmp_path: Path) -> None:
+    """What was accepted is carried out, once, whatever ends before that."""
+    server = Server(tmp_path).start()
+    with client_of(server) as registry:
+        body = [shell_descriptor(number) for number in range(1000)]
+        location = registry.post("bulk/shell-descriptors", json=body).raise_for_status().headers["Location"]
+    server.kill()
+    server.start()
+    with client_of(server) as registry:
+        assert carried_out(registry, location).status_code == 204
+        assert len(registry.get("shell-descriptors?limit=1000").json()["result"]) == 1000
+    server.close()
 
 
 @pytest.mark.spec("contract", "4 and 5")

@@ -4,7 +4,7 @@
   (`embedded.py`), so that a fresh machine needs nothing but Python.
 * A persistent connection whose server went away is found out before it is used, without asking the
   server: an idle connection has nothing to read unless the server said goodbye.
-* `fetch_value` runs a statement of the request path straight through libpq, in half of a cursor's CPU time
+* `fetch_row` runs a statement of the request path straight through libpq, in half of a cursor's CPU time
   (docs/decisions/0001-statements-through-libpq.md).
 """
 
@@ -64,18 +64,22 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poll.register(pgconn.socket, select.POLLIN | select.POLLPRI)
         return not poll.poll(0)
 
-    def fetch_value(self, sql: str, params: Sequence[str | None]) -> bytes | None:
-        """Run `sql` as a prepared statement; return the first column of its first row, None without a row.
+    def fetch_row(self, sql: str, params: Sequence[str | None]) -> tuple[bytes | None, ...] | None:
+        """Run `sql` as a prepared statement; return its first row, None without one.
 
-        Parameters are the `%s` of `sql`, in their text form; the value comes in its text form too, in UTF-8.
-        Raises what a cursor raises. Where statements are watched (DEBUG, tests that count them, execute
-        wrappers) a cursor runs them, to the same effect.
+        Parameters are the `%s` of `sql`, in their text form; values come in their text form too, in UTF-8.
+        Raises what a cursor raises. Inside a transaction, and where statements are watched (DEBUG, tests that
+        count them, execute wrappers), a cursor runs them, to the same effect.
         """
-        if self.queries_logged or self.execute_wrappers:
+        if self.in_atomic_block or self.queries_logged or self.execute_wrappers:
             with self.cursor() as cursor:
                 cursor.execute(sql, params)
                 row = cursor.fetchone()
-            return None if row is None else str(row[0]).encode()
+            return (
+                None
+                if row is None
+                else tuple(None if value is None else str(value).encode() for value in row)
+            )
         self.close_if_health_check_failed()
         self.ensure_connection()
         encoded = [None if value is None else value.encode() for value in params]
@@ -85,12 +89,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 state = result.error_field(DiagnosticField.SQLSTATE)
                 if state is None:  # not PostgreSQL's error but libpq's: the connection broke
                     raise psycopg.OperationalError(result.error_message.decode(errors="replace").strip())
-                if state != b"26000" or self.in_atomic_block:
+                if state != b"26000":
                     raise psycopg.errors.error_from_result(result)
                 # A pooler or somebody's DEALLOCATE took the statement away: prepare it again.
                 self.connection.__dict__.pop("registry_statements")
                 result = self._execute_prepared(sql, encoded)
-            return result.get_value(0, 0) if result.ntuples else None
+            if not result.ntuples:
+                return None
+            return tuple(result.get_value(0, column) for column in range(result.nfields))
 
     def _execute_prepared(self, sql: str, params: Sequence[bytes | None]) -> PGresult:
         """Run `sql`, prepared on this connection now or before. psycopg prepares nothing itself here."""

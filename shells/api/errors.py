@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
@@ -12,27 +13,25 @@ from django.views import defaults
 from rest_framework import exceptions, status
 from rest_framework.request import Request
 
+from shells import services
 from shells.defects import InvalidDescriptor
+from shells.query import InvalidQuery
+from shells.querysets import QueryTooExpensive
 from tenants.authentication import InvalidToken
 
 logger = structlog.get_logger(__name__)
 
 API_PREFIX = "/aas-api/"
-#: A body may have more defects than anybody wants to read.
-MAX_MESSAGES = 100
 RETRY_AFTER_SECONDS = 2
 
 
-class Conflict(exceptions.APIException):
-    """The resource exists already (ClientResourceConflict)."""
-
-    status_code = status.HTTP_409_CONFLICT
-
-
 class BadRequest(exceptions.APIException):
-    """Something in the address or the body is not acceptable (ClientErrorBadRequest)."""
+    """Something in the address or the body is not acceptable (ClientErrorBadRequest): one text a defect."""
 
     status_code = status.HTTP_400_BAD_REQUEST
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(list(texts))
 
 
 def result(request: HttpRequest, status_code: int, texts: Sequence[str]) -> JsonResponse:
@@ -43,9 +42,9 @@ def result(request: HttpRequest, status_code: int, texts: Sequence[str]) -> Json
         "correlationId": request.correlation_id,  # type: ignore[attr-defined]
         "timestamp": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
     }
-    shown = list(texts[:MAX_MESSAGES])
-    if len(texts) > MAX_MESSAGES:
-        shown.append(f"and {len(texts) - MAX_MESSAGES} more")
+    shown = list(texts[: settings.MAX_MESSAGES])
+    if len(texts) > settings.MAX_MESSAGES:
+        shown.append(f"and {len(texts) - settings.MAX_MESSAGES} more")
     return JsonResponse({"messages": [{**message, "text": text} for text in shown]}, status=status_code)
 
 
@@ -54,7 +53,7 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResp
     request: Request = context["request"]
     http_request = request._request
     match exception:
-        case InvalidDescriptor():
+        case InvalidDescriptor() | InvalidQuery():
             return result(http_request, 400, [str(defect) for defect in exception.defects])
         case RequestDataTooBig():
             return result(http_request, 413, ["the body is larger than this registry takes"])
@@ -64,18 +63,32 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResp
             return not_found(http_request, exception)
         case PermissionDenied():
             return result(http_request, 403, ["not allowed"])
+        case services.NotRegistered():
+            return result(http_request, 404, [str(exception)])
+        case services.IdentifierTaken():
+            return result(http_request, 409, [f"/id: {exception}"])
+        case services.PreconditionFailed():
+            return result(http_request, 412, [str(exception)])
         case exceptions.APIException():
-            response = result(http_request, exception.status_code, [str(exception.detail)])
+            detail = exception.detail
+            texts = [str(text) for text in detail] if isinstance(detail, list) else [str(detail)]
+            response = result(http_request, exception.status_code, texts)
             for name, value in _headers(exception, context).items():
                 response[name] = value
             return response
+        case QueryTooExpensive():
+            return _try_again(http_request, "the query takes too long: make it more selective, or try again")
         case OperationalError() | InterfaceError():  # the database is down, or shutting down
             connection.close()
             logger.error("database_unavailable", error=type(exception).__name__)
-            response = result(http_request, 503, ["the database does not answer; try again"])
-            response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-            return response
+            return _try_again(http_request, "the database does not answer; try again")
     return None
+
+
+def _try_again(request: HttpRequest, text: str) -> HttpResponseBase:
+    response = result(request, 503, [text])
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    return response
 
 
 def _headers(exception: exceptions.APIException, context: dict[str, Any]) -> dict[str, str]:

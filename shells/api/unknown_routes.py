@@ -2,6 +2,6 @@
 
 from django.urls import re_path
 
-from shells.api import views
+from shells.api.views.base import UnknownRouteView
 
-urlpatterns = [re_path(r"", views.UnknownRouteView.as_view(), name="unknown-route")]
+urlpatterns = [re_path(r"", UnknownRouteView.as_view(), name="unknown-route")]

@@ -1,19 +1,84 @@
-"""Below `/aas-api/v3/<tenant_id>/` (contract §4). No address ends with a slash."""
+"""Below `/aas-api/v3/<tenantId>/` (contract §4, aas-registry-api.md §1). No address ends with a slash."""
+
+from typing import Any
 
 from django.urls import path, re_path
 
-from shells.api import views
+from shells.api.views.base import UnknownRouteView
+from shells.api.views.bulk import (
+    BulkOutcomeViewSet,
+    BulkShellDescriptorViewSet,
+    BulkSubmodelDescriptorViewSet,
+)
+from shells.api.views.description import DescriptionViewSet
+from shells.api.views.descriptors import ShellDescriptorViewSet, SubmodelDescriptorViewSet
+from shells.api.views.discovery import AssetLinksViewSet, LookupViewSet
+from shells.api.views.query import QueryShellDescriptorViewSet, QuerySubmodelDescriptorViewSet
+from shells.api.views.superpath import SuperpathViewSet
+from tenants.models import Role
+
+Actions = dict[str, Any]
+COLLECTION: Actions = {"get": "list", "post": "create"}
+MEMBER: Actions = {"get": "retrieve", "put": "update", "delete": "destroy"}
+BULK: Actions = {"post": "create", "put": "update", "delete": "destroy"}
+SEARCH: Actions = {"post": "search"}
 
 urlpatterns = [
+    # The AAS registry
+    path("shell-descriptors", ShellDescriptorViewSet.as_view(COLLECTION), name="shell-descriptors"),
     path(
-        "shell-descriptors",
-        views.ShellDescriptorViewSet.as_view({"post": "create"}),
-        name="shell-descriptors",
-    ),
-    path(
-        "shell-descriptors/<str:aas_identifier>",
-        views.ShellDescriptorViewSet.as_view({"get": "retrieve"}),
+        "shell-descriptors/<str:aasIdentifier>",
+        ShellDescriptorViewSet.as_view(MEMBER),
         name="shell-descriptor",
     ),
-    re_path(r"", views.UnknownRouteView.as_view(), name="unknown-route"),
+    path(
+        "shell-descriptors/<str:aasIdentifier>/submodel-descriptors",
+        SuperpathViewSet.as_view(COLLECTION),
+        name="submodel-descriptors-of-shell",
+    ),
+    path(
+        "shell-descriptors/<str:aasIdentifier>/submodel-descriptors/<str:submodelIdentifier>",
+        SuperpathViewSet.as_view(MEMBER),
+        name="submodel-descriptor-of-shell",
+    ),
+    path(
+        "query/shell-descriptors",
+        QueryShellDescriptorViewSet.as_view(SEARCH, required_role=Role.READER),
+        name="query-shell-descriptors",
+    ),
+    path("bulk/shell-descriptors", BulkShellDescriptorViewSet.as_view(BULK), name="bulk-shell-descriptors"),
+    path("bulk/status/<str:handleId>", BulkOutcomeViewSet.as_view({"get": "status"}), name="bulk-status"),
+    path("bulk/result/<str:handleId>", BulkOutcomeViewSet.as_view({"get": "result"}), name="bulk-result"),
+    # Discovery
+    path("lookup/shells", LookupViewSet.as_view({"get": "list"}), name="lookup-shells"),
+    path(
+        "lookup/shellsByAssetLink",
+        LookupViewSet.as_view(SEARCH, required_role=Role.READER),
+        name="lookup-shells-by-asset-link",
+    ),
+    path(
+        "lookup/shells/<str:aasIdentifier>",
+        AssetLinksViewSet.as_view({"get": "retrieve", "post": "create", "delete": "destroy"}),
+        name="asset-links",
+    ),
+    # The standalone submodel registry
+    path("submodel-descriptors", SubmodelDescriptorViewSet.as_view(COLLECTION), name="submodel-descriptors"),
+    path(
+        "submodel-descriptors/<str:submodelIdentifier>",
+        SubmodelDescriptorViewSet.as_view(MEMBER),
+        name="submodel-descriptor",
+    ),
+    path(
+        "query/submodel-descriptors",
+        QuerySubmodelDescriptorViewSet.as_view(SEARCH, required_role=Role.READER),
+        name="query-submodel-descriptors",
+    ),
+    path(
+        "bulk/submodel-descriptors",
+        BulkSubmodelDescriptorViewSet.as_view(BULK),
+        name="bulk-submodel-descriptors",
+    ),
+    # All of them
+    path("description", DescriptionViewSet.as_view({"get": "retrieve"}), name="description"),
+    re_path(r"", UnknownRouteView.as_view(), name="unknown-route"),
 ]

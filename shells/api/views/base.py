@@ -1,0 +1,41 @@
+"""What the views of the registry have in common."""
+
+from typing import ClassVar, NoReturn
+
+from django.http import Http404
+from rest_framework.request import Request
+from rest_framework.views import APIView
+from rest_framework.viewsets import ViewSetMixin
+
+from tenants.models import Role
+
+
+class RegistryView(APIView):
+    """A view that speaks JSON whatever `Accept` asks for, and the methods of the registry API (§0.3)."""
+
+    http_method_names = ["get", "head", "post", "put", "delete"]
+    default_response_headers: ClassVar[dict[str, str]] = {}
+    #: The role that a caller needs; None: reader for GET, editor for what changes something.
+    required_role: Role | None = None
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        """DRF's, less the choice of a renderer and of a version, which are the same for every request."""
+        self.perform_authentication(request)
+        self.check_permissions(request)
+        self.check_throttles(request)
+
+    def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
+        """To Django, which logs it and calls `errors.server_error`."""
+        raise exc
+
+
+class RegistryViewSet(ViewSetMixin, RegistryView):
+    """Several operations below one address."""
+
+
+class UnknownRouteView(RegistryView):
+    """Any other address below the API: 401 and 403 come first there as well, then 404."""
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        raise Http404

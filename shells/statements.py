@@ -1,0 +1,150 @@
+"""The SQL that writes a collection, made from what `collections.py` says of it.
+
+Rows of a projection travel as one JSON array: psycopg takes longer to write the columns as SQL arrays. Each
+statement names the tenant, and so does each join.
+"""
+
+from functools import cache
+
+from shells.collections import SHELLS, Collection
+from shells.projections import Projection
+
+
+def _names(columns: dict[str, str]) -> str:
+    return ", ".join(columns)
+
+
+def _record(columns: dict[str, str]) -> str:
+    return ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+
+
+@cache
+def register(collection: Collection) -> str:
+    """Insert one descriptor and its projections, or nothing if its id is taken; returns its key.
+
+    Positional parameters: tenant, digest, identifier, document, the columns of the collection, then the rows
+    of each projection. When the id is taken, `owner` has no row, and the other inserts get none.
+    """
+
+    def insert(projection: Projection) -> str:
+        return f"""{projection.table} AS (
+    INSERT INTO {projection.table} (tenant_id, {collection.owner}, {_names(projection.columns)})
+    SELECT owner.tenant_id, owner.id, row.* FROM owner, json_to_recordset(%s) AS row ({_record(projection.columns)})
+)"""
+
+    parts = [insert(projection) for projection in collection.projections]
+    if collection is SHELLS:  # what was said of the shell through discovery is over: the last writer wins
+        parts.append("""links AS (
+    DELETE FROM shells_assetlinks AS links USING owner
+    WHERE links.tenant_id = owner.tenant_id AND links.digest = owner.digest
+)""")
+    return f"""
+WITH owner AS (
+    INSERT INTO {collection.table} (tenant_id, digest, identifier, document, {_names(collection.columns)})
+    VALUES (%s, %s, %s, %s{", %s" * len(collection.columns)})
+    ON CONFLICT (digest, tenant_id) DO NOTHING
+    RETURNING tenant_id, id, digest
+), {", ".join(parts)}
+SELECT id FROM owner
+"""
+
+
+@cache
+def insert_many(collection: Collection, *, replace: bool) -> str:
+    """Insert many descriptors, in the order given; those whose id exists are replaced, or left out.
+
+    Parameters: tenant, digests, identifiers, documents, and an array for each column of the collection.
+    Returns digest and whether it was inserted, for each row that was written.
+    """
+    columns = {"digest": "uuid", "identifier": "text", "document": "text", **collection.columns}
+    arrays = ", ".join(f"%({name})s::text[]::{type_}[]" for name, type_ in columns.items())
+    changed = ["document", *collection.columns]
+    update = ", ".join(f"{name} = EXCLUDED.{name}" for name in changed)
+    conflict = f"DO UPDATE SET {update}, updated_at = now()" if replace else "DO NOTHING"
+    return f"""
+INSERT INTO {collection.table} AS descriptor (tenant_id, {_names(columns)})
+SELECT %(tenant)s, {_names(columns)}
+FROM unnest({arrays}) WITH ORDINALITY AS item ({_names(columns)}, place)
+ORDER BY place
+ON CONFLICT (digest, tenant_id) {conflict}
+RETURNING digest::text, descriptor.xmax = 0
+"""
+
+
+@cache
+def delete_projections(collection: Collection) -> str:
+    """Delete what was read out of the documents with these digests. Parameters: tenant, digests."""
+    parts = "".join(
+        f""", {projection.table} AS (
+    DELETE FROM {projection.table} AS row USING owner
+    WHERE row.tenant_id = %(tenant)s AND row.{collection.owner} = owner.id
+)"""
+        for projection in collection.projections
+    )
+    return f"{_owner(collection)}{parts} SELECT count(*) FROM owner"
+
+
+@cache
+def insert_projections(collection: Collection) -> str:
+    """Insert what was read out of documents. Parameters: tenant, digests, and the rows of each table as JSON,
+    each with the digest of its descriptor as `owner`.
+    """
+    parts = "".join(
+        f""", {projection.table} AS (
+    INSERT INTO {projection.table} (tenant_id, {collection.owner}, {_names(projection.columns)})
+    SELECT %(tenant)s, owner.id, {", ".join(f"row.{name}" for name in projection.columns)}
+    FROM json_to_recordset(%({projection.table})s) AS row (owner uuid, {_record(projection.columns)})
+    JOIN owner ON owner.digest = row.owner
+)"""
+        for projection in collection.projections
+    )
+    return f"{_owner(collection)}{parts} SELECT count(*) FROM owner"
+
+
+def _owner(collection: Collection) -> str:
+    return f"""
+WITH owner AS (
+    SELECT id, digest FROM {collection.table}
+    WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+)"""
+
+
+@cache
+def lock(collection: Collection) -> str:
+    """The document of one descriptor, locked until the transaction ends. Parameters: tenant, digest, identifier."""
+    return f"SELECT document FROM {collection.table} WHERE {_ONE} FOR UPDATE"
+
+
+@cache
+def remove(collection: Collection) -> str:
+    """Delete one descriptor; its projections go with it. Parameters: tenant, digest, identifier."""
+    return f"DELETE FROM {collection.table} WHERE {_ONE} RETURNING id"
+
+
+@cache
+def remove_many(collection: Collection) -> str:
+    """Delete descriptors by their digests; returns those that were there. Parameters: tenant, digests."""
+    return f"""
+DELETE FROM {collection.table}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[]) RETURNING digest::text
+"""
+
+
+_ONE = "tenant_id = %(tenant)s AND digest = %(digest)s AND identifier = %(identifier)s"
+
+FORGET_LINKS = """
+DELETE FROM shells_assetlinks
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+"""
+SET_LINKS = """
+INSERT INTO shells_assetlinks (tenant_id, digest, identifier, document)
+VALUES (%(tenant)s, %(digest)s, %(identifier)s, %(document)s)
+ON CONFLICT (digest, tenant_id) DO UPDATE SET document = EXCLUDED.document, updated_at = now()
+RETURNING id
+"""
+CLEAR_LINKS = "DELETE FROM shells_assetlink WHERE tenant_id = %(tenant)s AND links_id = %(links)s"
+INSERT_LINKS = """
+INSERT INTO shells_assetlink (tenant_id, links_id, position, name, value, pair)
+SELECT %(tenant)s, %(links)s, row.*
+FROM json_to_recordset(%(rows)s) AS row (position int, name text, value text, pair bigint)
+"""
