@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt bench lock clean
+.PHONY: help run test lint fmt bench fuzz openapi lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -29,6 +29,12 @@ fmt: $(VENV)/development ## Put the code into the common form
 
 bench: $(VENV)/development ## Requests per second beside a no-op view (needs wrk); BENCH=--help for options
 	$(BIN)/python -m benchmarks.api $(BENCH)
+
+fuzz: $(VENV)/development ## Ten minutes of made-up requests against a real server; FUZZ=--help for options
+	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+openapi: $(VENV)/development ## Write docs/openapi.yaml from the code
+	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
 lock: $(VENV)/development ## Write constraints.txt from what is installed
 	{ echo "# Every package, pinned; written by make lock."; \
