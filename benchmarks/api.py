@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VAR = ROOT / "var" / "bench"
 PORT, NOOP_PORT = 8701, 8702
 TENANT = "bench"
+BATCH = 500
 ENVIRONMENT = {
     **os.environ,
     "DEBUG": "False",
@@ -76,7 +77,7 @@ def prepare(stored: int) -> dict[str, str]:
         started = time.perf_counter()
         with ProcessPoolExecutor(2) as executor:
             list(executor.map(fill, [present, present + half], [present + half, stored]))
-        print(f"  {(stored - present) / (time.perf_counter() - started):.0f} shells/s, one statement each")
+        print(f"  {(stored - present) / (time.perf_counter() - started):.0f} shells/s")
         manage(
             "shell",
             "-v0",
@@ -111,9 +112,10 @@ def fill(first: int, end: int) -> None:
     from tenants.models import Tenant
 
     tenant = Tenant.objects.get(identifier=TENANT)
-    for number in range(first, end):
-        with contextlib.suppress(services.IdentifierTaken):
-            services.register(SHELLS, tenant.pk, parse_shell(shell_body(number), strict=False))
+    for start in range(first, end, BATCH):
+        numbers = range(start, min(start + BATCH, end))
+        documents = [parse_shell(shell_body(number), strict=False) for number in numbers]
+        services.register_many(SHELLS, tenant.pk, documents)
 
 
 def measure(stored: int, rounds: int, seconds: int) -> dict[str, list[float]]:

@@ -479,3 +479,22 @@ def test_quotes_and_wildcards_are_text(alice: Persona) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM shells_shell")
         assert cursor.fetchone() == (1,)
+
+
+FORWARDED = {"X_Forwarded_Proto": "https", "X_Forwarded_Host": "registry.example"}
+
+
+def test_a_location_behind_a_proxy_that_is_trusted(alice: Persona, settings: Settings) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.USE_X_FORWARDED_HOST = True
+    settings.ALLOWED_HOSTS = ["registry.example"]
+    response = alice.post(PATH, {"id": "a"}, **FORWARDED)
+    assert response["Location"] == "https://registry.example/aas-api/v3/tenant-a/shell-descriptors/YQ"
+    elsewhere = alice.post(PATH, {"id": "b"}, **{**FORWARDED, "X_Forwarded_Host": "evil.example"})
+    assert elsewhere.status_code == 400
+    assert Shell.objects.count() == 1
+
+
+def test_what_a_client_says_of_a_proxy_does_not_count(alice: Persona) -> None:
+    response = alice.post(PATH, {"id": "a"}, **FORWARDED)
+    assert response["Location"] == "http://testserver/aas-api/v3/tenant-a/shell-descriptors/YQ"
