@@ -129,40 +129,63 @@ def asset_links(tenant_pk: int, identifier: str) -> bytes | None:
     return None if links in (None, b"[]") else links
 
 
+_NOT_SET = """NOT EXISTS (
+    SELECT FROM shells_assetlinks AS links
+    WHERE links.tenant_id = shells_shell.tenant_id AND links.digest = shells_shell.digest
+)"""
+
+
 def shells_by_asset_links(
     tenant_pk: int, pairs: AssetLinkPairs, after: tuple[int, int], size: int
 ) -> list[tuple[tuple[int, int], str]]:
     """The ids of the shells of a tenant that have all these asset links, each with its key, from `after` on.
 
     The shells whose links are those of their descriptors come first, then those whose links were set through
-    discovery.
+    discovery. The rows of the links are joined, each through its index `(pair, owner)`, which is in the order
+    of the answer: as many are read as the page needs, however many there are.
     """
-    source, last = after
-    conditions = {0: [_has_asset_id(tenant_pk, *pair) for pair in pairs]}
-    conditions[1] = [_has_asset_link(tenant_pk, *pair) for pair in pairs]
-    conditions[0].append(
-        (
-            "NOT EXISTS (SELECT FROM shells_assetlinks AS links"
-            " WHERE links.tenant_id = shells_shell.tenant_id AND links.digest = shells_shell.digest)",
-            [],
-        )
-    )
+    first, last = after
     parts, params = [], []
-    for number, table in enumerate(["shells_shell", "shells_assetlinks"]):
-        if number < source:
-            continue
-        where = " AND ".join(sql for sql, _ in conditions[number])
-        parts.append(
-            f"(SELECT {number} AS source, id, identifier FROM {table}"
-            f" WHERE tenant_id = %s AND id > %s AND {where} ORDER BY id LIMIT %s)"
-        )
-        params += [tenant_pk, last if number == source else 0]
-        params += [value for _, values in conditions[number] for value in values]
-        params.append(size)
+    for source in range(first, 2):
+        key = last if source == first else 0
+        if source == 0:
+            part, values = _with_all("shells_shell", "shells_assetid", "shell_id", tenant_pk, pairs, key)
+            part += f" AND {_NOT_SET} ORDER BY shells_shell.id"
+        else:
+            part, values = _with_all(
+                "shells_assetlinks", "shells_assetlink", "links_id", tenant_pk, pairs, key
+            )
+            part += " ORDER BY shells_assetlinks.id"
+        parts.append(f"(SELECT {source} AS source, found.* FROM ({part} LIMIT %s) AS found)")
+        params += [*values, size]
     sql = f"SELECT * FROM ({' UNION ALL '.join(parts)}) AS found ORDER BY source, id LIMIT %s"
     with connection.cursor() as cursor:
         cursor.execute(sql, [*params, size])
-        return [((number, key), identifier) for number, key, identifier in cursor.fetchall()]
+        return [((source, key), identifier) for source, key, identifier in cursor.fetchall()]
+
+
+def _with_all(
+    table: str, link_table: str, owner: str, tenant_pk: int, pairs: AssetLinkPairs, after: int
+) -> tuple[str, list[Any]]:
+    """Key and identifier of the rows of `table` that have a row of `link_table` for each of `pairs`."""
+    tables, conditions = [table], [f"{table}.tenant_id = %s AND {table}.id > %s"]
+    params: list[Any] = [tenant_pk, after]
+    for number, (name, value) in enumerate(pairs):
+        if is_global_asset_id(name) and table == "shells_shell":
+            condition, values = _equals("global_asset_id", value)
+        else:
+            name = GLOBAL_ASSET_ID if is_global_asset_id(name) else name
+            link = f"link{number}"
+            tables.append(f"{link_table} AS {link}")
+            condition = (
+                f"{link}.tenant_id = {table}.tenant_id AND {link}.{owner} = {table}.id AND {link}.{owner} > %s"
+                f" AND {link}.pair = %s AND {link}.name = %s AND {link}.value = %s"
+            )
+            values = [after, pair_hash(tenant_pk, name, value), name, value]
+        conditions.append(condition)
+        params += values
+    columns = f"DISTINCT ON ({table}.id) {table}.id, identifier"
+    return f"SELECT {columns} FROM {', '.join(tables)} WHERE {' AND '.join(conditions)}", params
 
 
 # --- Queries ------------------------------------------------------------------------------------------
@@ -220,16 +243,6 @@ def _has_asset_id(tenant_pk: int, name: str, value: str) -> tuple[str, list[Any]
         "EXISTS (SELECT FROM shells_assetid AS asset_id WHERE asset_id.tenant_id = shells_shell.tenant_id"
         " AND asset_id.shell_id = shells_shell.id AND asset_id.pair = %s AND asset_id.name = %s"
         " AND asset_id.value = %s)",
-        [pair_hash(tenant_pk, name, value), name, value],
-    )
-
-
-def _has_asset_link(tenant_pk: int, name: str, value: str) -> tuple[str, list[Any]]:
-    """Among the links that were set through discovery is this one."""
-    name = GLOBAL_ASSET_ID if is_global_asset_id(name) else name
-    return (
-        "EXISTS (SELECT FROM shells_assetlink AS link WHERE link.tenant_id = shells_assetlinks.tenant_id"
-        " AND link.links_id = shells_assetlinks.id AND link.pair = %s AND link.name = %s AND link.value = %s)",
         [pair_hash(tenant_pk, name, value), name, value],
     )
 

@@ -1,13 +1,16 @@
 """What the views of the registry have in common."""
 
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from django.http import Http404
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
+from tenants.authentication import BearerAuthentication
 from tenants.models import Role
+from tenants.permissions import TenantPermission
 
 
 class RegistryView(APIView):
@@ -18,11 +21,23 @@ class RegistryView(APIView):
     #: The role that a caller needs; None: reader for GET, editor for what changes something.
     required_role: Role | None = None
 
+    # DRF makes these anew for each request; they have no state, and a body is read by its model.
+    _authenticators: ClassVar[Any] = (BearerAuthentication(),)
+    _permissions: ClassVar[Any] = (TenantPermission(),)
+
+    def get_parsers(self) -> list[BaseParser]:
+        return []
+
+    def get_authenticators(self) -> Any:
+        return self._authenticators
+
+    def get_permissions(self) -> Any:
+        return self._permissions
+
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """DRF's, less the choice of a renderer and of a version, which are the same for every request."""
+        """DRF's, less the choice of a renderer and of a version, which are always the same, and throttles."""
         self.perform_authentication(request)
         self.check_permissions(request)
-        self.check_throttles(request)
 
     def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
         """To Django, which logs it and calls `errors.server_error`."""

@@ -5,7 +5,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from pydantic_core import to_json
-from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from shells.api import schema
@@ -36,11 +35,11 @@ PROFILES = [
 class DescriptionViewSet(RegistryViewSet):
     """`/description` (O11)."""
 
-    def get_authenticators(self) -> list[BaseAuthentication]:
-        return [] if settings.OPEN_DESCRIPTION else super().get_authenticators()
+    def get_authenticators(self) -> Any:
+        return () if settings.OPEN_DESCRIPTION else super().get_authenticators()
 
     def get_permissions(self) -> Any:
-        return [] if settings.OPEN_DESCRIPTION else super().get_permissions()
+        return () if settings.OPEN_DESCRIPTION else super().get_permissions()
 
     def retrieve(self, request: Request, **address: str) -> HttpResponse:
         return json_response(to_json({"profiles": PROFILES}))
