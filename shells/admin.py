@@ -9,6 +9,7 @@ from shells.models import (
     AssetId,
     AssetLinks,
     BulkOperation,
+    Change,
     Endpoint,
     Shell,
     StandaloneEndpoint,
@@ -97,6 +98,18 @@ class AssetLinksAdmin(DigestSearch, ReadOnlyAdmin):
     list_filter = ["tenant"]
     list_select_related = ["tenant"]
     ordering = ["-id"]
+
+
+@admin.register(Change)
+class ChangeAdmin(DigestSearch, ReadOnlyAdmin):
+    list_display = ["at", "action", "identifier", "tenant", "author", "correlation_id"]
+    list_filter = ["tenant", "action"]
+    list_select_related = ["tenant"]
+    ordering = ["-id"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Change]:
+        queryset: QuerySet[Change] = super().get_queryset(request)
+        return queryset.defer("before")
 
 
 @admin.register(BulkOperation)

@@ -22,6 +22,7 @@ from shells.collections import COLLECTIONS, Collection
 from shells.defects import Defect, InvalidDescriptor
 from shells.descriptors import Document, check_identifiers, read_json
 from shells.models import BulkOperation
+from shells.services import Author
 from tenants.models import Tenant, Validation
 
 logger = structlog.get_logger(__name__)
@@ -32,7 +33,7 @@ State = BulkOperation.State
 LOOK_AGAIN_SECONDS = 30
 
 
-def accept(tenant_pk: int, verb: Verb, collection: Collection, body: bytes) -> uuid.UUID:
+def accept(tenant_pk: int, verb: Verb, collection: Collection, body: bytes, by: Author) -> uuid.UUID:
     """Write down what a client asks for; return the handle by which it asks what came of it.
 
     Raises InvalidDescriptor if the body is no array, empty, or has an item without an id.
@@ -42,7 +43,14 @@ def accept(tenant_pk: int, verb: Verb, collection: Collection, body: bytes) -> u
         check_identifiers(items)
     else:
         _has_ids(items)
-    operation = BulkOperation(tenant_id=tenant_pk, verb=verb, collection=collection.name, body=body)
+    operation = BulkOperation(
+        tenant_id=tenant_pk,
+        verb=verb,
+        collection=collection.name,
+        author=by.name,
+        correlation_id=by.correlation_id,
+        body=body,
+    )
     operation.save(force_insert=True)
     transaction.on_commit(runner.wake)
     return operation.handle
@@ -96,20 +104,21 @@ def forget_old() -> None:
 def _carry_out(operation: BulkOperation) -> None:
     """Do all of it. Raises InvalidDescriptor with the place of each item that cannot be done."""
     collection = COLLECTIONS[operation.collection]
+    by = Author(operation.author, operation.correlation_id)
     items = _array(read_json(bytes(operation.body)))
     if operation.verb == Verb.DELETE:
         identifiers: list[str] = items
         with _all_or_none() as defects:
             _once(identifiers, "", defects)
-        missing = services.remove_many(collection, operation.tenant_id, identifiers)
+        missing = services.remove_many(collection, operation.tenant_id, identifiers, by)
         _refuse(identifiers, missing, "", f"no {collection.noun} with this id is registered")
         return
     tenant = Tenant.objects.get(pk=operation.tenant_id)
     documents = _checked(collection, items, strict=tenant.validation == Validation.STRICT)
     if operation.verb == Verb.PUT:
-        services.replace_many(collection, tenant.pk, documents)
+        services.replace_many(collection, tenant.pk, documents, by)
         return
-    taken = services.register_many(collection, tenant.pk, documents)
+    taken = services.register_many(collection, tenant.pk, documents, by)
     identifiers = [document.id for document in documents]
     _refuse(identifiers, taken, "/id", f"a {collection.noun} with this id is registered already")
 

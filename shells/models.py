@@ -10,6 +10,7 @@ of a descriptor with it.
 
 import uuid
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Func, Value
 from django.db.models.functions import Now
@@ -297,6 +298,38 @@ class AssetLink(models.Model):
         return f"{self.name}={self.value}"
 
 
+class Change(models.Model):
+    """A write of a descriptor: who did what, and what was there before."""
+
+    class Action(models.TextChoices):
+        """What was done."""
+
+        REGISTERED = "registered", "registered"
+        REPLACED = "replaced", "replaced"
+        REMOVED = "removed", "removed"
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False, help_text="Whose descriptor it was.")
+    collection = models.CharField(max_length=32, help_text="shell-descriptors or submodel-descriptors.")
+    identifier = models.TextField(help_text="The id of the descriptor.")
+    digest = models.UUIDField(editable=False, help_text="128-bit digest of the identifier, for the index.")
+    action = models.CharField(max_length=10, choices=Action, help_text="What was done.")
+    author = models.TextField(help_text="The module, person or command that did it.")
+    correlation_id = models.TextField(help_text="The request that did it, as in the log.")
+    at = models.DateTimeField(db_default=Now(), help_text="When it was done.")
+    before = models.TextField(null=True, help_text="The descriptor that was there before, if there was one.")
+
+    objects = TenantQuerySet["Change"].as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["tenant", "digest", "id"], name="change_descriptor"),
+            BrinIndex(fields=["at"], name="change_at"),  # rows come in the order of time
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.identifier} was {self.action}"
+
+
 class BulkOperation(models.Model):
     """What a client asked to be done with many descriptors at once, and what came of it."""
 
@@ -318,6 +351,8 @@ class BulkOperation(models.Model):
     handle = models.UUIDField(default=uuid.uuid4, editable=False, help_text="Its public name.")
     verb = models.CharField(max_length=6, choices=Verb, help_text="What is to be done.")
     collection = models.CharField(max_length=32, help_text="shell-descriptors or submodel-descriptors.")
+    author = models.TextField(default="", help_text="The module that asked for it.")
+    correlation_id = models.TextField(default="", help_text="The request that asked for it, as in the log.")
     body = models.BinaryField(help_text="The JSON array that the client sent; emptied when it is done.")
     state = models.CharField(max_length=9, choices=State, default=State.INITIATED, help_text="How far it is.")
     defects = models.JSONField(default=list, help_text="Why it failed: one text for each defect.")

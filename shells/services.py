@@ -5,6 +5,8 @@ Each function is one transaction, and takes a number of statements that does not
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
@@ -14,6 +16,7 @@ from shells import projections, querysets, statements
 from shells.collections import SHELLS, SUBMODELS, Collection
 from shells.descriptors import Document
 from shells.identifiers import digest
+from shells.models import Change
 from shells.projections import Members, Row
 from shells.querysets import fetch_row
 
@@ -42,7 +45,19 @@ class PreconditionFailed(Exception):
         super().__init__("it is not in the state that the request expects: fetch it again")
 
 
-def register(collection: Collection, tenant_pk: int, document: Document) -> None:
+@dataclass(frozen=True)
+class Author:
+    """Who writes, and in answer to which request; each change is noted with it."""
+
+    name: str
+    correlation_id: str = ""
+
+
+#: Where nobody in particular writes.
+SYSTEM = Author("system")
+
+
+def register(collection: Collection, tenant_pk: int, document: Document, by: Author = SYSTEM) -> None:
     """Store a new descriptor with its projections, in one statement.
 
     Raises IdentifierTaken if the tenant has a descriptor with this id; nothing is changed then
@@ -60,6 +75,8 @@ def register(collection: Collection, tenant_pk: int, document: Document) -> None
                 to_json(projection.rows(tenant_pk, document.members)).decode()
                 for projection in collection.projections
             ),
+            by.name,
+            by.correlation_id,
         ],
     )
     if row is None:
@@ -67,7 +84,11 @@ def register(collection: Collection, tenant_pk: int, document: Document) -> None
 
 
 def replace(
-    collection: Collection, tenant_pk: int, document: Document, precondition: Precondition | None = None
+    collection: Collection,
+    tenant_pk: int,
+    document: Document,
+    by: Author = SYSTEM,
+    precondition: Precondition | None = None,
 ) -> bool:
     """Store a descriptor in place of the one with its id, or as a new one; whether it is new.
 
@@ -76,14 +97,17 @@ def replace(
     with transaction.atomic():
         if precondition is not None and not precondition(_lock(collection, tenant_pk, document.id)):
             raise PreconditionFailed
-        return not replace_many(collection, tenant_pk, [document])
+        return not replace_many(collection, tenant_pk, [document], by)
 
 
 def remove(
-    collection: Collection, tenant_pk: int, identifier: str, precondition: Precondition | None = None
+    collection: Collection,
+    tenant_pk: int,
+    identifier: str,
+    by: Author = SYSTEM,
+    precondition: Precondition | None = None,
 ) -> None:
     """Delete a descriptor with all that is read out of it. Raises NotRegistered or PreconditionFailed."""
-    key: dict[str, Any] = {"tenant": tenant_pk, "digest": digest(identifier), "identifier": identifier}
     with transaction.atomic():
         if precondition is not None:
             present = _lock(collection, tenant_pk, identifier)
@@ -91,30 +115,33 @@ def remove(
                 raise NotRegistered(collection.noun)
             if not precondition(present):
                 raise PreconditionFailed
-        if not _rows(statements.remove(collection), key):
+        if remove_many(collection, tenant_pk, [identifier], by):
             raise NotRegistered(collection.noun)
-        _forget_links(collection, tenant_pk, [key["digest"]])
 
 
 # --- Submodels of a shell (superpath) -----------------------------------------------------------------
 
 
-def add_submodel(tenant_pk: int, shell_id: str, submodel: Document) -> None:
+def add_submodel(tenant_pk: int, shell_id: str, submodel: Document, by: Author = SYSTEM) -> None:
     """Append a submodel descriptor to those of a shell. Raises NotRegistered or IdentifierTaken."""
-    with _submodels_of(tenant_pk, shell_id) as submodels:
+    with _submodels_of(tenant_pk, shell_id, by) as submodels:
         if _position(submodels, submodel.id) is not None:
             raise IdentifierTaken(SUBMODELS.noun)
         submodels.append(submodel.members)
 
 
 def replace_submodel(
-    tenant_pk: int, shell_id: str, submodel: Document, precondition: Precondition | None = None
+    tenant_pk: int,
+    shell_id: str,
+    submodel: Document,
+    by: Author = SYSTEM,
+    precondition: Precondition | None = None,
 ) -> bool:
     """Put a submodel descriptor in the place of the one with its id, or at the end; whether it is new.
 
     Raises NotRegistered if there is no such shell, or PreconditionFailed.
     """
-    with _submodels_of(tenant_pk, shell_id) as submodels:
+    with _submodels_of(tenant_pk, shell_id, by) as submodels:
         position = _position(submodels, submodel.id)
         present = None if position is None else to_json(submodels[position])
         if precondition is not None and not precondition(present):
@@ -127,13 +154,17 @@ def replace_submodel(
 
 
 def remove_submodel(
-    tenant_pk: int, shell_id: str, submodel_id: str, precondition: Precondition | None = None
+    tenant_pk: int,
+    shell_id: str,
+    submodel_id: str,
+    by: Author = SYSTEM,
+    precondition: Precondition | None = None,
 ) -> None:
     """Delete a submodel descriptor of a shell.
 
     Raises NotRegistered, for the shell or the submodel, or PreconditionFailed.
     """
-    with _submodels_of(tenant_pk, shell_id) as submodels:
+    with _submodels_of(tenant_pk, shell_id, by) as submodels:
         position = _position(submodels, submodel_id)
         if position is None:
             raise NotRegistered(SUBMODELS.noun)
@@ -143,7 +174,7 @@ def remove_submodel(
 
 
 @contextmanager
-def _submodels_of(tenant_pk: int, shell_id: str) -> Iterator[list[Members]]:
+def _submodels_of(tenant_pk: int, shell_id: str, by: Author) -> Iterator[list[Members]]:
     """The submodel descriptors of a shell, to be changed while nobody else can write it.
 
     The shell is stored with what became of them; an exception leaves it as it was.
@@ -157,7 +188,7 @@ def _submodels_of(tenant_pk: int, shell_id: str) -> Iterator[list[Members]]:
         yield submodels
         if not submodels:
             del shell["submodelDescriptors"]
-        replace_many(SHELLS, tenant_pk, [Document(shell, to_json(shell).decode())])
+        replace_many(SHELLS, tenant_pk, [Document(shell, to_json(shell).decode())], by)
 
 
 def _position(submodels: list[Members], submodel_id: str) -> int | None:
@@ -167,53 +198,96 @@ def _position(submodels: list[Members], submodel_id: str) -> int | None:
 # --- Many at once -------------------------------------------------------------------------------------
 
 
-def register_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> set[str]:
+def register_many(
+    collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author = SYSTEM
+) -> set[str]:
     """Store new descriptors; their ids differ. Returns the ids that are taken: they were left out."""
     with transaction.atomic(savepoint=False):
-        written = _insert_many(collection, tenant_pk, documents, replace=False)
-        new = [document for document in documents if digest(document.id) in written]
+        new = _insert_many(collection, tenant_pk, documents)
         _insert_projections(collection, tenant_pk, new)
-        _forget_links(collection, tenant_pk, list(written))
+        _forget_links(collection, tenant_pk, new)
+        _note(collection, tenant_pk, new, {}, by)
     return {document.id for document in documents} - {document.id for document in new}
 
 
-def replace_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> set[str]:
+def replace_many(
+    collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author = SYSTEM
+) -> set[str]:
     """Store descriptors, in place of those with their ids. Their ids differ. Returns the ids that were there."""
+    before: dict[str, str] = {}
     with transaction.atomic(savepoint=False):
-        written = _insert_many(collection, tenant_pk, documents, replace=True)
-        digests = list(written)
-        # The rows are locked now. A new statement sees all that the writer before us has done with them.
-        if not all(written.values()):
-            _run(statements.delete_projections(collection), {"tenant": tenant_pk, "digests": digests})
+        missing: Sequence[Document] = documents
+        while missing:  # again only if somebody deletes what was there a moment ago
+            inserted = {document.id for document in _insert_many(collection, tenant_pk, missing)}
+            present = [document for document in missing if document.id not in inserted]
+            before |= _documents(collection, tenant_pk, present)
+            missing = [document for document in present if document.id not in before]
+        replaced = [document for document in documents if document.id in before]
+        if replaced:
+            # The rows are locked. A new statement sees all that the writer before us has done with them.
+            _run(statements.update_many(collection), _columns(collection, tenant_pk, replaced))
+            _run(statements.delete_projections(collection), _keys(tenant_pk, replaced))
         _insert_projections(collection, tenant_pk, documents)
-        _forget_links(collection, tenant_pk, digests)
-    return {document.id for document in documents if not written[digest(document.id)]}
+        _forget_links(collection, tenant_pk, documents)
+        _note(collection, tenant_pk, documents, before, by)
+    return set(before)
 
 
-def remove_many(collection: Collection, tenant_pk: int, identifiers: Sequence[str]) -> set[str]:
+def remove_many(
+    collection: Collection, tenant_pk: int, identifiers: Sequence[str], by: Author = SYSTEM
+) -> set[str]:
     """Delete descriptors. Returns the ids that were not there."""
+    digests = [digest(identifier) for identifier in identifiers]
+    parameters = {"tenant": tenant_pk, "digests": digests, "identifiers": list(identifiers), **_author(by)}
     with transaction.atomic(savepoint=False):
-        digests = [digest(identifier) for identifier in identifiers]
-        parameters = {"tenant": tenant_pk, "digests": digests}
-        removed = {row[0] for row in _rows(statements.remove_many(collection), parameters)}
-        _forget_links(collection, tenant_pk, digests)
-    return {identifier for identifier in identifiers if _uuid(digest(identifier)) not in removed}
+        removed = {row[0].replace("-", "") for row in _rows(statements.remove_many(collection), parameters)}
+        if collection is SHELLS:
+            _run(statements.FORGET_LINKS, parameters)
+    return {identifier for identifier in identifiers if digest(identifier) not in removed}
 
 
-def _insert_many(
-    collection: Collection, tenant_pk: int, documents: Sequence[Document], *, replace: bool
-) -> dict[str, bool]:
-    """Write the descriptors' own rows. Returns the digest of each that was written: whether it is new."""
+def _insert_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> list[Document]:
+    """Insert the descriptors' own rows. Returns those whose ids were free."""
+    rows = _rows(statements.insert_many(collection), _columns(collection, tenant_pk, documents))
+    inserted = {row[0].replace("-", "") for row in rows}
+    return [document for document in documents if digest(document.id) in inserted]
+
+
+def _columns(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
+    """The descriptors' own rows, an array for each column."""
     values = [collection.values(document.members) for document in documents]
-    parameters = {
+    return {
         "tenant": tenant_pk,
         "digest": [digest(document.id) for document in documents],
         "identifier": [document.id for document in documents],
         "document": [document.text for document in documents],
         **{column: [_text(row[column]) for row in values] for column in collection.columns},
     }
-    rows = _rows(statements.insert_many(collection, replace=replace), parameters)
-    return {written.replace("-", ""): new for written, new in rows}
+
+
+def _keys(tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
+    return {
+        "tenant": tenant_pk,
+        "digests": [digest(document.id) for document in documents],
+        "identifiers": [document.id for document in documents],
+    }
+
+
+def _note(
+    collection: Collection,
+    tenant_pk: int,
+    documents: Sequence[Document],
+    before: dict[str, str],
+    by: Author,
+) -> None:
+    """Write down who registered or replaced the documents, and what was there before, by their ids."""
+    parameters = _keys(tenant_pk, documents) | _author(by)
+    parameters["before"] = [before.get(document.id) for document in documents]
+    _run(statements.note_changes(collection), parameters)
+
+
+def _author(by: Author) -> dict[str, str]:
+    return {"author": by.name, "correlation_id": by.correlation_id}
 
 
 def _insert_projections(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> None:
@@ -224,8 +298,7 @@ def _insert_projections(collection: Collection, tenant_pk: int, documents: Seque
                 yield {"owner": owner, **row}
 
     parameters: dict[str, Any] = {
-        "tenant": tenant_pk,
-        "digests": [digest(document.id) for document in documents],
+        **_keys(tenant_pk, documents),
         **{
             projection.table: to_json(list(rows_of(projection.rows))).decode()
             for projection in collection.projections
@@ -266,21 +339,38 @@ def delete_asset_links(tenant_pk: int, identifier: str) -> None:
         if registered:
             set_asset_links(tenant_pk, identifier, [])
         else:
-            _forget_links(SHELLS, tenant_pk, [digest(identifier)])
+            _run(statements.FORGET_LINKS, {"tenant": tenant_pk, "digests": [digest(identifier)]})
 
 
-def _forget_links(collection: Collection, tenant_pk: int, digests: list[str]) -> None:
+def _forget_links(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> None:
     if collection is SHELLS:
-        _run(statements.FORGET_LINKS, {"tenant": tenant_pk, "digests": digests})
+        _run(statements.FORGET_LINKS, _keys(tenant_pk, documents))
+
+
+# --- Changes ------------------------------------------------------------------------------------------
+
+
+def forget_changes(before: datetime) -> int:
+    """Delete the notes of changes that were made before a moment, of all tenants; how many they were."""
+    number, _ = Change.objects.filter(at__lt=before).delete()
+    return number
 
 
 # --- Statements ---------------------------------------------------------------------------------------
 
 
 def _lock(collection: Collection, tenant_pk: int, identifier: str) -> bytes | None:
-    key = {"tenant": tenant_pk, "digest": digest(identifier), "identifier": identifier}
-    rows = _rows(statements.lock(collection), key)
-    return rows[0][0].encode() if rows else None
+    """The document of a descriptor, which nobody else can write until the transaction ends."""
+    parameters = {"tenant": tenant_pk, "digests": [digest(identifier)], "identifiers": [identifier]}
+    rows = _rows(statements.lock(collection), parameters)
+    return rows[0][1].encode() if rows else None
+
+
+def _documents(collection: Collection, tenant_pk: int, like: Sequence[Document]) -> dict[str, str]:
+    """The documents that are stored under the ids of `like`, by id; they are locked as in `_lock`."""
+    if not like:
+        return {}
+    return dict(_rows(statements.lock(collection), _keys(tenant_pk, like)))
 
 
 def _run(sql: str, parameters: dict[str, Any]) -> None:
@@ -297,7 +387,3 @@ def _rows(sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _text(value: Any) -> str | None:
     """A value of a column as PostgreSQL reads it: text as it is, a reference as JSON."""
     return value if value is None or isinstance(value, str) else to_json(value).decode()
-
-
-def _uuid(digits: str) -> str:
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"

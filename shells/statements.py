@@ -22,8 +22,9 @@ def _record(columns: dict[str, str]) -> str:
 def register(collection: Collection) -> str:
     """Insert one descriptor and its projections, or nothing if its id is taken; returns its key.
 
-    Positional parameters: tenant, digest, identifier, document, the columns of the collection, then the rows
-    of each projection. When the id is taken, `owner` has no row, and the other inserts get none.
+    Positional parameters: tenant, digest, identifier, document, the columns of the collection, the rows of each
+    projection, then author and correlation id. When the id is taken, `owner` has no row, and the other inserts
+    get none.
     """
 
     def insert(projection: Projection) -> str:
@@ -38,37 +39,56 @@ def register(collection: Collection) -> str:
     DELETE FROM shells_assetlinks AS links USING owner
     WHERE links.tenant_id = owner.tenant_id AND links.digest = owner.digest
 )""")
+    parts.append(f"""change AS (
+    INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id)
+    SELECT tenant_id, '{collection.name}', digest, identifier, 'registered', %s, %s FROM owner
+)""")
     return f"""
 WITH owner AS (
     INSERT INTO {collection.table} (tenant_id, digest, identifier, document, {_names(collection.columns)})
     VALUES (%s, %s, %s, %s{", %s" * len(collection.columns)})
     ON CONFLICT (digest, tenant_id) DO NOTHING
-    RETURNING tenant_id, id, digest
+    RETURNING tenant_id, id, digest, identifier
 ), {", ".join(parts)}
 SELECT id FROM owner
 """
 
 
 @cache
-def insert_many(collection: Collection, *, replace: bool) -> str:
-    """Insert many descriptors, in the order given; those whose id exists are replaced, or left out.
+def insert_many(collection: Collection) -> str:
+    """Insert many descriptors, in the order given; those whose id is taken are left out.
 
     Parameters: tenant, digests, identifiers, documents, and an array for each column of the collection.
-    Returns digest and whether it was inserted, for each row that was written.
+    Returns the digests of those that were inserted.
     """
-    columns = {"digest": "uuid", "identifier": "text", "document": "text", **collection.columns}
-    arrays = ", ".join(f"%({name})s::text[]::{type_}[]" for name, type_ in columns.items())
-    changed = ["document", *collection.columns]
-    update = ", ".join(f"{name} = EXCLUDED.{name}" for name in changed)
-    conflict = f"DO UPDATE SET {update}, updated_at = now()" if replace else "DO NOTHING"
+    columns = _written(collection)
     return f"""
-INSERT INTO {collection.table} AS descriptor (tenant_id, {_names(columns)})
-SELECT %(tenant)s, {_names(columns)}
-FROM unnest({arrays}) WITH ORDINALITY AS item ({_names(columns)}, place)
-ORDER BY place
-ON CONFLICT (digest, tenant_id) {conflict}
-RETURNING digest::text, descriptor.xmax = 0
+INSERT INTO {collection.table} (tenant_id, {_names(columns)})
+SELECT %(tenant)s, {_names(columns)} FROM {_items(columns)} ORDER BY place
+ON CONFLICT (digest, tenant_id) DO NOTHING
+RETURNING digest::text
 """
+
+
+@cache
+def update_many(collection: Collection) -> str:
+    """Replace descriptors that are there. Parameters as those of `insert_many`."""
+    columns = _written(collection)
+    changed = ", ".join(f"{name} = item.{name}" for name in ["document", *collection.columns])
+    return f"""
+UPDATE {collection.table} AS descriptor SET {changed}, updated_at = now()
+FROM {_items(columns)}
+WHERE descriptor.tenant_id = %(tenant)s AND descriptor.digest = item.digest
+"""
+
+
+def _written(collection: Collection) -> dict[str, str]:
+    return {"digest": "uuid", "identifier": "text", "document": "text", **collection.columns}
+
+
+def _items(columns: dict[str, str]) -> str:
+    arrays = ", ".join(f"%({name})s::text[]::{type_}[]" for name, type_ in columns.items())
+    return f"unnest({arrays}) WITH ORDINALITY AS item ({_names(columns)}, place)"
 
 
 @cache
@@ -111,26 +131,49 @@ WITH owner AS (
 
 @cache
 def lock(collection: Collection) -> str:
-    """The document of one descriptor, locked until the transaction ends. Parameters: tenant, digest, identifier."""
-    return f"SELECT document FROM {collection.table} WHERE {_ONE} FOR UPDATE"
+    """Identifier and document of descriptors, locked until the transaction ends.
 
-
-@cache
-def remove(collection: Collection) -> str:
-    """Delete one descriptor; its projections go with it. Parameters: tenant, digest, identifier."""
-    return f"DELETE FROM {collection.table} WHERE {_ONE} RETURNING id"
+    Parameters: tenant, digests, identifiers.
+    """
+    return f"SELECT identifier, document FROM {collection.table} WHERE {_THESE} ORDER BY digest FOR UPDATE"
 
 
 @cache
 def remove_many(collection: Collection) -> str:
-    """Delete descriptors by their digests; returns those that were there. Parameters: tenant, digests."""
+    """Delete descriptors; their projections go with them. Returns the digests of those that were there.
+
+    Parameters: tenant, digests, identifiers, author, correlation id.
+    """
     return f"""
-DELETE FROM {collection.table}
-WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[]) RETURNING digest::text
+WITH removed AS (
+    DELETE FROM {collection.table} WHERE {_THESE} RETURNING tenant_id, digest, identifier, document
+), change AS (
+    INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
+    SELECT tenant_id, '{collection.name}', digest, identifier, 'removed', %(author)s, %(correlation_id)s, document
+    FROM removed
+)
+SELECT digest::text FROM removed
 """
 
 
-_ONE = "tenant_id = %(tenant)s AND digest = %(digest)s AND identifier = %(identifier)s"
+@cache
+def note_changes(collection: Collection) -> str:
+    """Write down that descriptors were registered or replaced.
+
+    Parameters: tenant, author, correlation id, and arrays: digests, identifiers, documents before (or NULL).
+    """
+    return f"""
+INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
+SELECT %(tenant)s, '{collection.name}', digest, identifier,
+       CASE WHEN before IS NULL THEN 'registered' ELSE 'replaced' END, %(author)s, %(correlation_id)s, before
+FROM unnest(%(digests)s::text[]::uuid[], %(identifiers)s::text[], %(before)s::text[])
+    WITH ORDINALITY AS item (digest, identifier, before, place)
+ORDER BY place
+"""
+
+
+_THESE = """tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+    AND identifier = ANY (%(identifiers)s::text[])"""
 
 FORGET_LINKS = """
 DELETE FROM shells_assetlinks

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from shells import identifiers
 from shells.api.errors import BadRequest
+from shells.services import Author
 from tenants.authentication import Caller
 from tenants.models import Validation
 
@@ -16,6 +17,11 @@ from tenants.models import Validation
 def caller(request: Request) -> Caller:
     """Who is asking."""
     return cast(Caller, request.user)
+
+
+def author(request: Request) -> Author:
+    """Who is noted to have made a change."""
+    return Author(caller(request).module_name, request._request.correlation_id)  # type: ignore[attr-defined]
 
 
 def is_strict(request: Request) -> bool:

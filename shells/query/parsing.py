@@ -224,8 +224,10 @@ class _Parser:
     def _cast(self, type_: Type, operand: Operand) -> Operand:
         if isinstance(operand, Constant):
             text = cast(type_, operand.text)
-            self.failed_cast |= text is None
-            return Constant(type_, text or "")
+            if text is not None:
+                return Constant(type_, text)
+            self.failed_cast = True
+            return Constant(Type.STRING, "")
         casts = tuple(type_ for type_ in operand.casts if type_ is not Type.STRING)  # changes nothing
         return Values(operand.field, casts if casts[-1:] == (type_,) else (*casts, type_))
 

@@ -90,6 +90,8 @@ _HASHED = {
     ("submodelDescriptors", "semanticId"),
     ("semanticId",),
 }
+#: As many lists may be joined to the descriptors of each sort; planning more takes long.
+MAX_JOINS = 6
 _ORDERS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$ge": ">=", "$lt": "<", "$le": "<="}
 _TEXTS = {
     "$contains": "strpos({}, {}) > 0",
@@ -113,12 +115,17 @@ class Rows:
     tables: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
 
-    def exist(self, *conditions: Sql) -> Sql:
-        """There are such rows for which the conditions hold, of which there is at least one."""
+    def exist(self, *conditions: Sql, joined: bool = False) -> Sql:
+        """There are such rows for which the conditions hold, of which there is at least one.
+
+        `joined` lets the planner look for these rows first, and for the descriptors by them. Otherwise OFFSET
+        has them looked up for each descriptor, in an index: planning 200 joins takes three minutes.
+        """
         everything = join(" AND ", [*map(Sql, self.conditions), *conditions])
         if not self.tables:
             return sql("({})", everything)
-        return sql("EXISTS (SELECT FROM {} WHERE {})", Sql(", ".join(self.tables)), everything)
+        tables, end = Sql(", ".join(self.tables)), Sql("" if joined else " OFFSET 0")
+        return sql("EXISTS (SELECT FROM {} WHERE {}{})", tables, everything, end)
 
 
 class Compiler:
@@ -129,12 +136,16 @@ class Compiler:
         self.tenant_pk = tenant_pk
         self.descriptor = Rows(collection.table, {(): collection.table})
         self._numbers = count(1)
+        #: Left for lists that an index leads to, and for others.
+        self._joins = {True: MAX_JOINS, False: MAX_JOINS}
+        self._in_or = False
 
     def query(self, condition: Condition) -> Sql:
         """The condition, and that no explicit cast in it is invalid."""
         values = {operand: None for operand in operands(condition) if isinstance(operand, Values)}
         checks = [self._is_valid(value) for value in values if set(value.casts) - {Type.STRING}]
-        return join(" AND ", [self.condition(condition, self.descriptor.scope), *filter(None, checks)])
+        main = self.condition(condition, self.descriptor.scope)
+        return sql("({})", join(" AND ", [main, *filter(None, checks)]))
 
     def condition(self, condition: Condition, scope: Scope) -> Sql:
         """A condition about the descriptor and the elements in `scope`."""
@@ -146,7 +157,10 @@ class Compiler:
             case And(items):
                 return sql("({})", join(" AND ", [self.condition(item, scope) for item in items]))
             case Or(items):
-                return sql("({})", join(" OR ", [self.condition(item, scope) for item in items]))
+                around, self._in_or = self._in_or, True
+                alternatives = [self.condition(item, scope) for item in items]
+                self._in_or = around
+                return sql("({})", join(" OR ", alternatives))
             case Match():
                 return self._match(condition, scope)
             case Comparison():
@@ -197,13 +211,13 @@ class Compiler:
         sides = (comparison.left, comparison.right)
         # Each side has an element of its own (E13), unless a $match has bound one for both.
         reached = [self._reach_operand(operand, scope) for operand in sides]
+        found = _field_and_text(comparison)
         compares = _compared(comparison, reached[0].alias, reached[1].alias)
-        tables, conditions = (
-            reached[0].tables + reached[1].tables,
-            reached[0].conditions + reached[1].conditions,
-        )
+        tables = reached[0].tables + reached[1].tables
         if tables and compares is not FALSE:
-            compares = Rows("", scope, tables, conditions).exist(compares)
+            rows = Rows("", scope, tables, reached[0].conditions + reached[1].conditions)
+            indexed = found is not None and _is_indexed(found[0])
+            compares = rows.exist(compares, joined=self._may_join(indexed))
         match comparison:
             case Comparison("$eq" | "$le" | "$ge", Values(left, ()), Values(right, ())):
                 missing = [sql("NOT {}", self._is_there(field, scope)) for field in (left, right)]
@@ -241,11 +255,21 @@ class Compiler:
             for item in matched.items
         ]
         texts = dict(filter(None, map(_field_and_text, comparisons)))
+        indexed = any(map(_is_indexed, texts))
         name, value = (texts.get(Field(matched.lists, member)) for member in ("name", "value"))
         if name is not None and value is not None:
-            pair = Sql("%s::bigint", (pair_hash(self.tenant_pk, name, value),))
-            conditions.append(sql(f"{element.alias}.pair = {{}}", pair))
-        return rows.exist(*conditions)
+            conditions.append(
+                Sql(f"{element.alias}.pair = %s::bigint", (pair_hash(self.tenant_pk, name, value),))
+            )
+            indexed = True
+        outermost = matched.lists not in scope
+        return rows.exist(*conditions, joined=outermost and self._may_join(indexed))
+
+    def _may_join(self, indexed: bool) -> bool:
+        """Whether one more list may be joined. In OR none is: its rows are found once, and hashed."""
+        if not self._in_or:
+            self._joins[indexed] -= 1
+        return self._in_or or self._joins[indexed] >= 0
 
 
 def _nested(lists: Lists) -> Lists:
@@ -317,9 +341,14 @@ def _equals(field: Field, text: str, alias: str) -> Sql:
     conditions = [sql("{} IS NOT NULL", column)]
     if field.member == "id":
         conditions.append(Sql(f"{alias}.digest = %s::uuid", (digest(text),)))
-    elif (*(step.name for step in field.lists), field.member) in _HASHED:
+    elif _is_indexed(field):
         conditions.append(sql("hashtextextended({}, 0) = hashtextextended({}, 0)", column, constant))
     return sql("({} AND {} = {})", join(" AND ", conditions), column, constant)
+
+
+def _is_indexed(field: Field) -> bool:
+    """Whether there is an index by which a member is found that equals a text."""
+    return field.member == "id" or (*(step.name for step in field.lists), field.member) in _HASHED
 
 
 def _type(operand: Operand) -> Type | None:

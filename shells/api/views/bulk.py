@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from shells import bulk, identifiers
 from shells.api import schema
 from shells.api.errors import result
-from shells.api.requests import base_url, body_of, caller, json_response, log
+from shells.api.requests import author, base_url, body_of, caller, json_response, log
 from shells.api.views.base import RegistryViewSet
 from shells.collections import SHELLS, SUBMODELS, Collection
 from shells.models import BulkOperation
@@ -35,7 +35,9 @@ class BulkViewSet(RegistryViewSet):
 
     def _accept(self, request: Request, verb: bulk.Verb) -> HttpResponse:
         base = base_url(request)
-        handle = bulk.accept(caller(request).tenant_pk, verb, self.collection, body_of(request))
+        handle = bulk.accept(
+            caller(request).tenant_pk, verb, self.collection, body_of(request), author(request)
+        )
         log(request, handle=str(handle))
         return HttpResponse(status=202, headers={"Location": f"{base}/bulk/status/{_encoded(handle)}"})
 

@@ -11,7 +11,7 @@ from shells.api.conditions import conditional, etag, precondition
 from shells.api.errors import BadRequest
 from shells.api.filters import ChangeFilters, ShellFilters, SubmodelFilters, filtered
 from shells.api.pagination import page_request
-from shells.api.requests import base_url, body_of, caller, decoded, is_strict, json_response, log
+from shells.api.requests import author, base_url, body_of, caller, decoded, is_strict, json_response, log
 from shells.api.views.base import RegistryViewSet
 from shells.collections import SHELLS, SUBMODELS, Collection
 from shells.descriptors import read_json
@@ -43,7 +43,7 @@ class DescriptorViewSet(RegistryViewSet):
         base = base_url(request)
         document = self.collection.check(read_json(body_of(request)), strict=is_strict(request))
         log(request, **{self.collection.noun: document.id})
-        services.register(self.collection, caller(request).tenant_pk, document)
+        services.register(self.collection, caller(request).tenant_pk, document, author(request))
         return created(document.text, f"{base}/{self.collection.name}", document.id)
 
     def retrieve(self, request: Request, **address: str) -> HttpResponse:
@@ -63,7 +63,11 @@ class DescriptorViewSet(RegistryViewSet):
         document = self.collection.check(read_json(body_of(request)), strict=is_strict(request))
         same_identifier(document.id, identifier)
         new = services.replace(
-            self.collection, caller(request).tenant_pk, document, precondition(request._request)
+            self.collection,
+            caller(request).tenant_pk,
+            document,
+            author(request),
+            precondition(request._request),
         )
         if new:
             return created(document.text, f"{base}/{self.collection.name}", document.id)
@@ -72,7 +76,9 @@ class DescriptorViewSet(RegistryViewSet):
     def destroy(self, request: Request, **address: str) -> HttpResponse:
         identifier = self._identifier(request)
         tenant_pk = caller(request).tenant_pk
-        services.remove(self.collection, tenant_pk, identifier, precondition(request._request))
+        services.remove(
+            self.collection, tenant_pk, identifier, author(request), precondition(request._request)
+        )
         return HttpResponse(status=204)
 
     def _identifier(self, request: Request) -> str:

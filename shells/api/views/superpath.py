@@ -10,7 +10,7 @@ from shells import querysets, services
 from shells.api import schema
 from shells.api.conditions import conditional, etag, precondition
 from shells.api.pagination import page_request
-from shells.api.requests import base_url, body_of, caller, decoded, is_strict, json_response, log
+from shells.api.requests import author, base_url, body_of, caller, decoded, is_strict, json_response, log
 from shells.api.views.base import RegistryViewSet
 from shells.api.views.descriptors import created, replaced, same_identifier
 from shells.collections import SHELLS, SUBMODELS
@@ -36,7 +36,7 @@ class SuperpathViewSet(RegistryViewSet):
         shell_id = self._shell(request)
         collection_url = _collection_url(request, shell_id)
         submodel = check_submodel(read_json(body_of(request)), strict=is_strict(request))
-        services.add_submodel(caller(request).tenant_pk, shell_id, submodel)
+        services.add_submodel(caller(request).tenant_pk, shell_id, submodel, author(request))
         return created(submodel.text, collection_url, submodel.id)
 
     def retrieve(self, request: Request, **address: str) -> HttpResponse:
@@ -56,14 +56,18 @@ class SuperpathViewSet(RegistryViewSet):
         submodel = check_submodel(read_json(body_of(request)), strict=is_strict(request))
         same_identifier(submodel.id, submodel_id)
         tenant_pk = caller(request).tenant_pk
-        if services.replace_submodel(tenant_pk, shell_id, submodel, precondition(request._request)):
+        if services.replace_submodel(
+            tenant_pk, shell_id, submodel, author(request), precondition(request._request)
+        ):
             return created(submodel.text, collection_url, submodel.id)
         return replaced(submodel.text)
 
     def destroy(self, request: Request, **address: str) -> HttpResponse:
         shell_id, submodel_id = self._both(request)
         tenant_pk = caller(request).tenant_pk
-        services.remove_submodel(tenant_pk, shell_id, submodel_id, precondition(request._request))
+        services.remove_submodel(
+            tenant_pk, shell_id, submodel_id, author(request), precondition(request._request)
+        )
         return HttpResponse(status=204)
 
     def _shell(self, request: Request) -> str:
