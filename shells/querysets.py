@@ -52,10 +52,14 @@ class ShellQuerySet(TenantQuerySet[Any]):
 
     def with_asset_ids(self, tenant_pk: int, pairs: AssetLinkPairs) -> Self:
         """The shells of a tenant whose descriptors have all these asset ids (aas-registry-api.md §1.4)."""
-        found = self
+        found, others = self, []
         for name, value in pairs:
-            sql, params = _has_asset_id(tenant_pk, name, value)
-            found = found.filter(RawSQL(sql, params, models.BooleanField()))
+            if is_global_asset_id(name):
+                found = found.filter(RawSQL(*_equals("global_asset_id", value), models.BooleanField()))
+            else:
+                others.append((name, value))
+        if others:
+            found = found.filter(RawSQL(*_in_all(tenant_pk, others), models.BooleanField()))
         return found
 
 
@@ -235,15 +239,24 @@ def _equals(column: str, text: str) -> tuple[str, list[Any]]:
     return f"(hashtextextended({name}, 0) = hashtextextended(%s, 0) AND {name} = %s)", [text, text]
 
 
-def _has_asset_id(tenant_pk: int, name: str, value: str) -> tuple[str, list[Any]]:
-    """The shell's descriptor has this asset id."""
-    if is_global_asset_id(name):
-        return _equals("global_asset_id", value)
+def _in_all(tenant_pk: int, pairs: AssetLinkPairs) -> tuple[str, list[Any]]:
+    """The shell has all these asset ids. OFFSET lets the planner find the rarest first, before it looks at shells."""
+    tables, conditions, params = [], [], []
+    for number, (name, value) in enumerate(pairs):
+        row = f"asset_id{number}"
+        tables.append(f"shells_assetid AS {row}")
+        conditions.append(
+            f"{row}.tenant_id = %s AND {row}.pair = %s AND {row}.name = %s AND {row}.value = %s"
+        )
+        params += [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
+        if number:
+            conditions.append(
+                f"{row}.shell_id = asset_id0.shell_id AND {row}.tenant_id = asset_id0.tenant_id"
+            )
+    where = " AND ".join(conditions)
     return (
-        "EXISTS (SELECT FROM shells_assetid AS asset_id WHERE asset_id.tenant_id = shells_shell.tenant_id"
-        " AND asset_id.shell_id = shells_shell.id AND asset_id.pair = %s AND asset_id.name = %s"
-        " AND asset_id.value = %s)",
-        [pair_hash(tenant_pk, name, value), name, value],
+        f"shells_shell.id IN (SELECT asset_id0.shell_id FROM {', '.join(tables)} WHERE {where} OFFSET 0)",
+        params,
     )
 
 
