@@ -15,6 +15,10 @@ from shells.defects import Defect
 from shells.identifiers import GLOBAL_ASSET_ID, digest, is_global_asset_id, pair_hash
 from shells.query import InvalidQuery, Query
 
+#: So many asset links are joined, in the order that the planner finds best; it would take seconds to find that
+#: for a hundred. Others are looked up for each shell that has these.
+MAX_JOINED = 6
+
 Row = TypeVar("Row", bound=models.Model)
 #: Rows of a page: the key by which the next page begins, and what was asked for.
 Page = list[tuple[Any, ...]]
@@ -174,18 +178,23 @@ def _with_all(
     """Key and identifier of the rows of `table` that have a row of `link_table` for each of `pairs`."""
     tables, conditions = [table], [f"{table}.tenant_id = %s AND {table}.id > %s"]
     params: list[Any] = [tenant_pk, after]
-    for number, (name, value) in enumerate(pairs):
+    joined = 0
+    for name, value in pairs:
         if is_global_asset_id(name) and table == "shells_shell":
             condition, values = _equals("global_asset_id", value)
         else:
             name = GLOBAL_ASSET_ID if is_global_asset_id(name) else name
-            link = f"link{number}"
-            tables.append(f"{link_table} AS {link}")
+            link = f"link{joined}"
             condition = (
                 f"{link}.tenant_id = {table}.tenant_id AND {link}.{owner} = {table}.id AND {link}.{owner} > %s"
                 f" AND {link}.pair = %s AND {link}.name = %s AND {link}.value = %s"
             )
             values = [after, pair_hash(tenant_pk, name, value), name, value]
+            if joined < MAX_JOINED:
+                tables.append(f"{link_table} AS {link}")
+                joined += 1
+            else:
+                condition = f"EXISTS (SELECT FROM {link_table} AS {link} WHERE {condition} OFFSET 0)"
         conditions.append(condition)
         params += values
     columns = f"DISTINCT ON ({table}.id) {table}.id, identifier"
@@ -244,15 +253,15 @@ def _in_all(tenant_pk: int, pairs: AssetLinkPairs) -> tuple[str, list[Any]]:
     tables, conditions, params = [], [], []
     for number, (name, value) in enumerate(pairs):
         row = f"asset_id{number}"
-        tables.append(f"shells_assetid AS {row}")
-        conditions.append(
-            f"{row}.tenant_id = %s AND {row}.pair = %s AND {row}.name = %s AND {row}.value = %s"
-        )
-        params += [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
+        condition = f"{row}.tenant_id = %s AND {row}.pair = %s AND {row}.name = %s AND {row}.value = %s"
         if number:
-            conditions.append(
-                f"{row}.shell_id = asset_id0.shell_id AND {row}.tenant_id = asset_id0.tenant_id"
-            )
+            condition += f" AND {row}.shell_id = asset_id0.shell_id AND {row}.tenant_id = asset_id0.tenant_id"
+        if number < MAX_JOINED:
+            tables.append(f"shells_assetid AS {row}")
+        else:
+            condition = f"EXISTS (SELECT FROM shells_assetid AS {row} WHERE {condition} OFFSET 0)"
+        conditions.append(condition)
+        params += [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
     where = " AND ".join(conditions)
     return (
         f"shells_shell.id IN (SELECT asset_id0.shell_id FROM {', '.join(tables)} WHERE {where} OFFSET 0)",

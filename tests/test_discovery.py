@@ -98,6 +98,16 @@ def test_nothing_is_asked_for(plant: Persona) -> None:
         assert response.json() == {"paging_metadata": {}, "result": []}
 
 
+@pytest.mark.parametrize("find", WAYS)
+def test_as_many_links_as_can_be_asked_for(alice: Persona, find: Callable[..., list[str]]) -> None:
+    links = [link("n", str(number)) for number in range(50)]
+    alice.register({"id": "urn:1", "specificAssetIds": links})
+    alice.register({"id": "urn:2", "specificAssetIds": links[:-1]})
+    alice.post(links_path("urn:3"), links)
+    assert find(alice, *links) == ["urn:1", "urn:3"]
+    assert find(alice, *links[:-1]) == ["urn:1", "urn:2", "urn:3"]
+
+
 def test_pages_of_ids(plant: Persona) -> None:
     for number in range(10, 15):
         plant.register({"id": f"urn:{number}", "specificAssetIds": [link("line", "A")]})
