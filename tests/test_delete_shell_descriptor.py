@@ -12,6 +12,7 @@ def test_it_works_once(alice: Persona) -> None:
     alice.register({"id": "urn:1"})
     response = alice.delete(shell_path("urn:1"))
     assert (response.status_code, response.content) == (204, b"")
+    assert "Content-Type" not in response
     again = alice.delete(shell_path("urn:1"))
     assert again.status_code == 404
     assert texts(again) == ["no shell with this id is registered"]

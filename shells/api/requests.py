@@ -38,6 +38,12 @@ def json_response(content: bytes, status: int = 200) -> HttpResponse:
     return HttpResponse(content, status=status, content_type="application/json")
 
 
+def empty_response(status: int, **headers: str) -> HttpResponse:
+    response = HttpResponse(status=status, headers=headers)
+    del response["Content-Type"]  # Django says text/html of nothing
+    return response
+
+
 def body_of(request: Request) -> bytes:
     """The body of a request that must have one, as it came: its model reads it, once."""
     http_request = request._request

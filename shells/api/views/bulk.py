@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from shells import bulk, identifiers
 from shells.api import schema
 from shells.api.errors import result
-from shells.api.requests import author, base_url, body_of, caller, json_response, log
+from shells.api.requests import author, base_url, body_of, caller, empty_response, json_response, log
 from shells.api.views.base import RegistryViewSet
 from shells.collections import SHELLS, SUBMODELS, Collection
 from shells.models import BulkOperation
@@ -39,7 +39,7 @@ class BulkViewSet(RegistryViewSet):
             caller(request).tenant_pk, verb, self.collection, body_of(request), author(request)
         )
         log(request, handle=str(handle))
-        return HttpResponse(status=202, headers={"Location": f"{base}/bulk/status/{_encoded(handle)}"})
+        return empty_response(202, Location=f"{base}/bulk/status/{_encoded(handle)}")
 
 
 @schema.bulk_shell_descriptors
@@ -64,7 +64,7 @@ class BulkOutcomeViewSet(RegistryViewSet):
         operation = _operation(request, address["handleId"])
         if operation.finished_at is not None:
             location = f"{base_url(request)}/bulk/result/{_encoded(operation.handle)}"
-            return HttpResponse(status=302, headers={"Location": location})
+            return empty_response(302, Location=location)
         bulk.runner.wake()  # whoever was carrying it out may have been killed
         response = json_response(to_json({"executionState": operation.state}))
         response["Retry-After"] = RETRY_AFTER_SECONDS
@@ -76,7 +76,7 @@ class BulkOutcomeViewSet(RegistryViewSet):
             raise NotFound("there is no result yet: ask for the status")
         if operation.state == BulkOperation.State.FAILED:
             return result(request._request, 400, operation.defects)
-        return HttpResponse(status=204)
+        return empty_response(204)
 
 
 def _encoded(handle: uuid.UUID) -> str:

@@ -11,7 +11,17 @@ from shells.api.conditions import conditional, etag, precondition
 from shells.api.errors import BadRequest
 from shells.api.filters import ChangeFilters, ShellFilters, SubmodelFilters, filtered
 from shells.api.pagination import page_request
-from shells.api.requests import author, base_url, body_of, caller, decoded, is_strict, json_response, log
+from shells.api.requests import (
+    author,
+    base_url,
+    body_of,
+    caller,
+    decoded,
+    empty_response,
+    is_strict,
+    json_response,
+    log,
+)
 from shells.api.views.base import RegistryViewSet
 from shells.collections import SHELLS, SUBMODELS, Collection
 from shells.descriptors import read_json
@@ -79,7 +89,7 @@ class DescriptorViewSet(RegistryViewSet):
         services.remove(
             self.collection, tenant_pk, identifier, author(request), precondition(request._request)
         )
-        return HttpResponse(status=204)
+        return empty_response(204)
 
     def _identifier(self, request: Request) -> str:
         identifier = decoded(self.parameter, self.kwargs[self.parameter])
@@ -115,7 +125,7 @@ def same_identifier(of_body: str, of_address: str) -> None:
 
 def replaced(text: str) -> HttpResponse:
     """204 to a PUT, with the entity tag of what is stored now."""
-    response = HttpResponse(status=204)
+    response = empty_response(204)
     response["ETag"] = etag(text.encode())
     return response
 

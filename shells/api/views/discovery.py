@@ -8,7 +8,7 @@ from shells import querysets, services
 from shells.api import schema
 from shells.api.filters import asset_ids
 from shells.api.pagination import page_request
-from shells.api.requests import body_of, caller, decoded, is_strict, json_response, log
+from shells.api.requests import body_of, caller, decoded, empty_response, is_strict, json_response, log
 from shells.api.views.base import RegistryViewSet
 from shells.descriptors import check_asset_links, check_lookup, read_json
 from shells.querysets import AssetLinkPairs
@@ -45,7 +45,7 @@ class AssetLinksViewSet(RegistryViewSet):
 
     def destroy(self, request: Request, **address: str) -> HttpResponse:
         services.delete_asset_links(caller(request).tenant_pk, self._shell(request))
-        return HttpResponse(status=204)
+        return empty_response(204)
 
     def _shell(self, request: Request) -> str:
         shell_id = decoded("aasIdentifier", self.kwargs["aasIdentifier"])

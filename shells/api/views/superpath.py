@@ -10,7 +10,17 @@ from shells import querysets, services
 from shells.api import schema
 from shells.api.conditions import conditional, etag, precondition
 from shells.api.pagination import page_request
-from shells.api.requests import author, base_url, body_of, caller, decoded, is_strict, json_response, log
+from shells.api.requests import (
+    author,
+    base_url,
+    body_of,
+    caller,
+    decoded,
+    empty_response,
+    is_strict,
+    json_response,
+    log,
+)
 from shells.api.views.base import RegistryViewSet
 from shells.api.views.descriptors import created, replaced, same_identifier
 from shells.collections import SHELLS, SUBMODELS
@@ -68,7 +78,7 @@ class SuperpathViewSet(RegistryViewSet):
         services.remove_submodel(
             tenant_pk, shell_id, submodel_id, author(request), precondition(request._request)
         )
-        return HttpResponse(status=204)
+        return empty_response(204)
 
     def _shell(self, request: Request) -> str:
         shell_id = decoded("aasIdentifier", self.kwargs["aasIdentifier"])
