@@ -1,4 +1,4 @@
-"""Tenants and modules in the admin: to look at; `manage.py create_tenant` and `add_module` write."""
+"""Tenants, modules and trusted issuers in the admin: to look at; the commands of `manage.py` write."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -29,12 +29,12 @@ class TenantAdmin(ReadOnlyAdmin):
 
 @admin.register(Module)
 class ModuleAdmin(ReadOnlyAdmin):
-    list_display = ["name", "tenant", "client_id", "role", "enabled", "expires_at"]
+    list_display = ["name", "tenant", "client_id", "role", "enabled", "expires_at", "last_used_at"]
     list_filter = ["tenant", "role", "enabled"]
     list_select_related = ["tenant"]
     search_fields = ["name", "client_id"]
-    exclude = ["secret_digest"]
+    exclude = ["secret_digest", "previous_secret_digest"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Module]:
         queryset: QuerySet[Module] = super().get_queryset(request)
-        return queryset.defer("secret_digest")
+        return queryset.defer(*self.exclude)

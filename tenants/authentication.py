@@ -19,7 +19,7 @@ from mozilla_django_oidc.contrib.drf import OIDCAuthentication
 from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.request import Request
 
-from tenants import audiences, issuing, keys
+from tenants import audiences, issuing, keys, services
 from tenants.models import Module, Role, Validation
 
 #: Our tokens have under 1 KiB; a request head of granian may have 128 KiB.
@@ -152,6 +152,7 @@ def _caller(claims: dict[str, Any]) -> Caller:
         raise InvalidToken("the module of the token is disabled, expired or removed")
     if module.role not in claims["roles"]:
         raise InvalidToken("the role of the module has changed since; get a new token")
+    services.note_use(module)
     return Caller(
         tenant_pk=module.tenant.pk,
         tenant_identifier=module.tenant.identifier,

@@ -27,7 +27,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from joserfc.jwk import KeySet
 
-from tenants import audiences, keys, secrets
+from tenants import audiences, keys, secrets, services
 from tenants.models import Module
 
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -160,7 +160,9 @@ class IdentityService(AuthorizationServer):  # type: ignore[misc]
         return ClientAuthentication(find)(request, methods, endpoint)  # type: ignore[no-any-return]
 
     def save_token(self, token: dict[str, Any], request: TokenRequest) -> None:
-        """Tokens are not stored: they are verified by their signature."""
+        """Tokens are not stored: they are verified by their signature. Only their module is noted."""
+        assert request.client.module is not None
+        services.note_use(request.client.module)
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Nobody listens."""

@@ -16,10 +16,11 @@ class Role(models.TextChoices):
 
     READER = "reader", "reader: fetch, list, search"
     EDITOR = "editor", "editor: also register, change, remove"
+    ADMIN = "admin", "admin: also look after the modules of its tenant"
 
     def includes(self, other: "Role") -> bool:
-        """Whether this role may do all that `other` may."""
-        return self is other or self is Role.EDITOR
+        """Whether this role may do all that `other` may: each role may what the ones above it may."""
+        return self is other or other is Role.READER or self is Role.ADMIN
 
 
 class Validation(models.TextChoices):
@@ -94,6 +95,12 @@ class Module(models.Model):
     )
     client_id = models.CharField(max_length=64, unique=True, help_text="The public half of its credentials.")
     secret_digest = models.CharField(max_length=64, help_text="Keyed digest of the client secret.")
+    previous_secret_digest = models.CharField(
+        max_length=64, null=True, blank=True, help_text="Keyed digest of the secret before the last rotation."
+    )
+    previous_secret_expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Until then the secret before the last rotation is taken as well."
+    )
     role = models.CharField(
         max_length=6, choices=Role, default=Role.EDITOR, help_text="What its tokens allow it to do."
     )
@@ -102,6 +109,12 @@ class Module(models.Model):
         null=True, blank=True, help_text="From then on it is refused; empty: it does not expire."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was added.")
+    last_used_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When it last asked for a token or came with a new one, to the minute.",
+    )
 
     objects = ModuleQuerySet.as_manager()
 
@@ -110,11 +123,29 @@ class Module(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="module_name_is_unique_in_tenant"),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="module_role_is_known"),
+            models.CheckConstraint(
+                condition=Q(previous_secret_digest__isnull=True, previous_secret_expires_at__isnull=True)
+                | Q(previous_secret_digest__isnull=False, previous_secret_expires_at__isnull=False),
+                name="module_previous_secret_has_an_end",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
 
     def has_secret(self, secret: str) -> bool:
-        """Whether `secret` is the module's, compared in constant time."""
-        return hmac.compare_digest(self.secret_digest, secrets.digest(secret))
+        """Whether `secret` is the module's, or the one before it until its end; compared in constant time."""
+        digest = secrets.digest(secret)
+        is_current = hmac.compare_digest(self.secret_digest, digest)
+        is_previous = hmac.compare_digest(self.previous_secret_digest or "", digest)
+        until = self.previous_secret_expires_at
+        return is_current or (is_previous and until is not None and timezone.now() < until)
+
+    @property
+    def state(self) -> str:
+        """`live`, `disabled` or `expired`: only a live module gets tokens and may use them."""
+        if not self.enabled:
+            return "disabled"
+        if self.expires_at is not None and self.expires_at <= timezone.now():
+            return "expired"
+        return "live"

@@ -1,17 +1,33 @@
 """The one place that writes tenants and modules: commands, admin and tests call these functions."""
 
+from datetime import datetime, timedelta
+
 import structlog
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from tenants import secrets
 from tenants.models import Module, Role, Tenant, Validation
 
 logger = structlog.get_logger(__name__)
 
+LONGEST_OVERLAP = timedelta(days=365)
+#: How exact `Module.last_used_at` is; a busy module costs one write in that time.
+USE_INTERVAL = timedelta(minutes=1)
+
 
 class TenantError(Exception):
     """Something about a tenant or module cannot be done; the message says what, in one line."""
+
+
+def find_tenant(identifier: str) -> Tenant:
+    """The tenant `identifier`. Raises TenantError."""
+    try:
+        return Tenant.objects.get(identifier=identifier)
+    except (Tenant.DoesNotExist, UnicodeEncodeError, DataError):  # the last two: what is no text
+        raise TenantError(f"there is no tenant {identifier!r}") from None
 
 
 def create_tenant(identifier: str, *, name: str = "", validation: Validation = Validation.LENIENT) -> Tenant:
@@ -39,15 +55,14 @@ def add_module(
     role: Role = Role.EDITOR,
     client_id: str | None = None,
     secret: str | None = None,
+    expires_at: datetime | None = None,
 ) -> tuple[Module, str]:
     """Add a module to a tenant; return it with its client secret, which is nowhere else from then on.
 
     Credentials are made at random unless they are given.
     Raises TenantError for an unknown tenant, a malformed name or one that exists.
     """
-    tenant = Tenant.objects.filter(identifier=tenant_identifier).first()
-    if tenant is None:
-        raise TenantError(f"there is no tenant {tenant_identifier!r}")
+    tenant = find_tenant(tenant_identifier)
     secret = secret or secrets.new_secret()
     module = Module(
         tenant=tenant,
@@ -55,6 +70,7 @@ def add_module(
         role=role,
         client_id=client_id or secrets.new_client_id(),
         secret_digest=secrets.digest(secret),
+        expires_at=expires_at,
     )
     try:
         module.clean_fields(exclude=["tenant"])
@@ -68,6 +84,65 @@ def add_module(
         raise TenantError(f"tenant {tenant_identifier!r} has a module {name!r} already") from None
     logger.info("module_added", tenant=tenant_identifier, module=name, role=role)
     return module, secret
+
+
+def rotate_secret(tenant_identifier: str, name: str, *, overlap: timedelta) -> tuple[Module, str]:
+    """Give a module a new secret; return it with the secret, which is nowhere else from then on.
+
+    The secret it had is taken for `overlap` longer; one from an earlier rotation ends at once, so that
+    never more than two are live.
+    Raises TenantError for an unknown tenant or module, and for an overlap that is negative or over a year.
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise TenantError(f"the overlap must be between 0 and {LONGEST_OVERLAP.days} days")
+    secret = secrets.new_secret()
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.previous_secret_digest = module.secret_digest if overlap else None
+        module.previous_secret_expires_at = timezone.now() + overlap if overlap else None
+        module.secret_digest = secrets.digest(secret)
+        module.save(update_fields=["secret_digest", "previous_secret_digest", "previous_secret_expires_at"])
+    logger.info(
+        "secret_rotated",
+        tenant=tenant_identifier,
+        module=name,
+        previous_expires_at=module.previous_secret_expires_at,
+    )
+    return module, secret
+
+
+def disable_module(tenant_identifier: str, name: str) -> Module:
+    """Disable a module: no token from now on, and those it has are refused within `TOKEN_CACHE_SECONDS`.
+
+    Raises TenantError for an unknown tenant or module.
+    """
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.enabled = False
+        module.save(update_fields=["enabled"])
+    logger.info("module_disabled", tenant=tenant_identifier, module=name)
+    return module
+
+
+def note_use(module: Module) -> None:
+    """Write down that `module` was used just now, unless that was done within the last minute.
+
+    Of several processes at once one writes: the others find the condition no longer true.
+    """
+    now = timezone.now()
+    if module.last_used_at is not None and now - module.last_used_at < USE_INTERVAL:
+        return
+    due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_INTERVAL)
+    Module.objects.filter(due, pk=module.pk).update(last_used_at=now)
+
+
+def _module_for_update(tenant_identifier: str, name: str) -> Module:
+    """The module, locked until the end of the transaction. Raises TenantError."""
+    find_tenant(tenant_identifier)
+    try:
+        return Module.objects.of(tenant_identifier).select_for_update(of=("self",)).get(name=name)
+    except (Module.DoesNotExist, UnicodeEncodeError, DataError):
+        raise TenantError(f"tenant {tenant_identifier!r} has no module {name!r}") from None
 
 
 def _first_message(error: ValidationError) -> str:
