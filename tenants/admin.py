@@ -5,7 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
-from tenants.models import Module, Tenant
+from tenants.models import Module, Tenant, TrustedIssuer
 
 
 class ReadOnlyAdmin(ModelAdmin):  # type: ignore[misc]
@@ -38,3 +38,11 @@ class ModuleAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Module]:
         queryset: QuerySet[Module] = super().get_queryset(request)
         return queryset.defer(*self.exclude)
+
+
+@admin.register(TrustedIssuer)
+class TrustedIssuerAdmin(ReadOnlyAdmin):
+    list_display = ["issuer", "tenant", "audiences", "tenant_claim", "roles_claim", "enabled"]
+    list_filter = ["tenant", "enabled"]
+    list_select_related = ["tenant"]
+    search_fields = ["issuer"]

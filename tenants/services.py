@@ -1,5 +1,6 @@
-"""The one place that writes tenants and modules: commands, admin and tests call these functions."""
+"""The one place that writes tenants, modules and issuers: commands, admin and tests call these functions."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 import structlog
@@ -8,8 +9,8 @@ from django.db import DataError, IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from tenants import secrets
-from tenants.models import Module, Role, Tenant, Validation
+from tenants import issuers, secrets
+from tenants.models import Module, Role, Tenant, TrustedIssuer, Validation, default_algorithms, own_roles
 
 logger = structlog.get_logger(__name__)
 
@@ -134,6 +135,88 @@ def note_use(module: Module) -> None:
         return
     due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_INTERVAL)
     Module.objects.filter(due, pk=module.pk).update(last_used_at=now)
+
+
+def trust_issuer(
+    tenant_identifier: str,
+    issuer: str,
+    *,
+    audiences: Sequence[str],
+    jwks_uri: str = "",
+    audience_claim: str = "aud",
+    tenant_claim: str = "",
+    tenant_value: str = "",
+    roles_claim: str = "roles",
+    role_map: Mapping[str, Role] | None = None,
+    algorithms: Sequence[str] = (),
+) -> TrustedIssuer:
+    """Let the access tokens of `issuer` open a tenant, from now on as said here and no longer as said before.
+
+    Without `tenant_value`, a `tenant_claim` must name the tenant's id. Without `role_map`, the names of our
+    roles stand for themselves.
+    Raises TenantError for an unknown tenant, an address that is not https (outside DEBUG), our own address,
+    and whatever else is malformed.
+    """
+    tenant = find_tenant(tenant_identifier)
+    if issuer.startswith(issuers.own_prefix()):
+        raise TenantError("issuer: this registry's own tokens need no trust")
+    for field, address in (("issuer", issuer), ("jwks_uri", jwks_uri)):
+        try:
+            if address or field == "issuer":
+                issuers.check_address(address)
+        except ValueError as error:
+            raise TenantError(f"{field}: {error}") from None
+    if tenant_claim and not tenant_value:
+        tenant_value = tenant_identifier
+    conditions = {
+        "jwks_uri": jwks_uri,
+        "audiences": list(audiences),
+        "audience_claim": audience_claim,
+        "tenant_claim": tenant_claim,
+        "tenant_value": tenant_value,
+        "roles_claim": roles_claim,
+        "role_map": dict(role_map or own_roles()),
+        "algorithms": list(algorithms) or default_algorithms(),
+        "enabled": True,
+    }
+    try:
+        TrustedIssuer(tenant=tenant, issuer=issuer, **conditions).clean_fields(exclude=["tenant"])
+        with transaction.atomic():
+            trusted, _ = TrustedIssuer.objects.update_or_create(
+                tenant=tenant, issuer=issuer, defaults=conditions
+            )
+    except (UnicodeEncodeError, DataError):
+        raise TenantError("issuer: something of it is no text") from None
+    except ValidationError as error:
+        raise TenantError(_first_message(error)) from None
+    except IntegrityError as error:
+        raise TenantError(f"issuer: {_constraint(error)}") from None
+    logger.info("issuer_trusted", tenant=tenant_identifier, issuer=issuer)
+    return trusted
+
+
+def distrust_issuer(tenant_identifier: str, issuer: str) -> TrustedIssuer:
+    """Refuse the tokens of `issuer`, within `TOKEN_CACHE_SECONDS`; what was said of it is kept.
+
+    Raises TenantError for an unknown tenant and for an issuer that it never trusted.
+    """
+    find_tenant(tenant_identifier)
+    with transaction.atomic():
+        try:
+            of_tenant = TrustedIssuer.objects.of(tenant_identifier).select_for_update(of=("self",))
+            trusted = of_tenant.get(issuer=issuer)
+        except (TrustedIssuer.DoesNotExist, UnicodeEncodeError, DataError):
+            raise TenantError(f"tenant {tenant_identifier!r} has no issuer {issuer!r}") from None
+        trusted.enabled = False
+        trusted.save(update_fields=["enabled"])
+    logger.info("issuer_distrusted", tenant=tenant_identifier, issuer=issuer)
+    return trusted
+
+
+def _constraint(error: IntegrityError) -> str:
+    """The name of the constraint that is violated, which says what must be."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    return str(getattr(diagnostics, "constraint_name", "not as the database wants it"))
 
 
 def _module_for_update(tenant_identifier: str, name: str) -> Module:
