@@ -5,11 +5,13 @@ import hmac
 import json
 import time
 from collections.abc import Iterator
+from io import StringIO
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.hashes import SHA256
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -463,3 +465,73 @@ class TestKeys:
         settings.DEBUG = False
         assert call(issuer.token()).status_code == 503
         assert issuer.requests == []
+
+
+class TestRecipes:
+    """The commands of docs/identity.md with tokens as the providers make them."""
+
+    def trust(self, issuer: Issuer, *options: str) -> None:
+        call_command("trust_issuer", "tenant-a", issuer.url, *options, stdout=StringIO())
+
+    def post(self, token: str) -> int:
+        return int(call(token, method="POST", path="/shell-descriptors").status_code)
+
+    def test_keycloak(self, issuer: Issuer, tenant_a: Tenant) -> None:
+        self.trust(
+            issuer,
+            *("--audience", "aas-registry", "--roles-claim", "realm_access.roles"),
+            *("--role-map", "twin-editors=editor", "--role-map", "twin-readers=reader"),
+        )
+        claims: dict[str, Any] = {
+            "aud": ["aas-registry", "account"],
+            "typ": "Bearer",
+            "azp": "line-7",
+            "client_id": None,
+            "roles": None,
+            "scope": "email profile",
+            "realm_access": {"roles": ["offline_access", "twin-editors"]},
+        }
+        assert self.post(issuer.token({"typ": "JWT"}, **claims)) == 201
+        assert self.post(issuer.token({"typ": "JWT"}, **{**claims, "aud": "account"})) == 401
+        assert self.post(issuer.token({"typ": "JWT"}, **{**claims, "realm_access": {"roles": []}})) == 403
+
+    def test_entra_id(self, issuer: Issuer, tenant_a: Tenant) -> None:
+        directory, application = (
+            "8e3b5a3c-0000-4000-8000-000000000001",
+            "8e3b5a3c-0000-4000-8000-000000000002",
+        )
+        self.trust(issuer, "--audience", application, "--tenant-claim", f"tid={directory}")
+        claims: dict[str, Any] = {
+            "aud": application,
+            "azp": "8e3b5a3c-0000-4000-8000-000000000003",
+            "client_id": None,
+            "idtyp": "app",
+            "roles": ["editor"],
+            "tid": directory,
+            "ver": "2.0",
+        }
+        assert self.post(issuer.token({"typ": "JWT"}, **claims)) == 201
+        assert self.post(issuer.token({"typ": "JWT"}, **{**claims, "roles": None})) == 403
+        assert self.post(issuer.token({"typ": "JWT"}, **{**claims, "tid": application})) == 403
+
+    def test_cognito(self, issuer: Issuer, tenant_a: Tenant) -> None:
+        self.trust(
+            issuer,
+            *("--audience-claim", "scope"),
+            *("--audience", "aas-registry/reader", "--audience", "aas-registry/editor"),
+            *("--roles-claim", "scope"),
+            *("--role-map", "aas-registry/reader=reader", "--role-map", "aas-registry/editor=editor"),
+        )
+        claims: dict[str, Any] = {
+            "aud": None,
+            "token_use": "access",
+            "client_id": "1example23456789",
+            "sub": "1example23456789",
+            "roles": None,
+            "scope": "aas-registry/editor",
+            "version": 2,
+        }
+        assert self.post(forged(issuer, {"typ": None}, **claims)) == 201
+        assert self.post(forged(issuer, {"typ": None}, **{**claims, "scope": "aas-registry/reader"})) == 403
+        assert self.post(forged(issuer, {"typ": None}, **{**claims, "scope": "other/editor"})) == 401
+        assert self.post(forged(issuer, {"typ": None}, **{**claims, "token_use": "id"})) == 401
