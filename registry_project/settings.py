@@ -100,6 +100,12 @@ TOKEN_LEEWAY_SECONDS = env.int("TOKEN_LEEWAY_SECONDS", default=30)
 #: How long a verified token is believed without asking again whether its module is still enabled.
 TOKEN_CACHE_SECONDS = env.int("TOKEN_CACHE_SECONDS", default=10)
 
+#: The keys of trusted issuers (tenants/issuers.py): how soon after an attempt they may be fetched again, how
+#: old they get, and how long they serve while the issuer cannot be reached.
+JWKS_INTERVAL_SECONDS = env.int("JWKS_INTERVAL_SECONDS", default=30)
+JWKS_MAX_AGE_SECONDS = env.int("JWKS_MAX_AGE_SECONDS", default=600)
+JWKS_STALE_SECONDS = env.int("JWKS_STALE_SECONDS", default=24 * 3600)
+
 #: The end of life of v4 (ISO 8601, UTC if it names no zone); from then on its target client ids are refused.
 _v4_end = env.str("V4_END_OF_LIFE", default="")
 V4_END_OF_LIFE = datetime.fromisoformat(_v4_end) if _v4_end else None

@@ -2,67 +2,60 @@
 
 mozilla-django-oidc supplies the DRF authentication class and the backend it asks. As shipped, that
 backend asks a userinfo endpoint on every request and checks neither audience nor tenant; here a token is
-verified on the spot, against our own keys, and the result is believed for `TOKEN_CACHE_SECONDS`.
+verified on the spot, against our own keys or those of an issuer that the tenant of the address trusts, and the
+result is believed for `TOKEN_CACHE_SECONDS`.
 """
 
+import json
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import ExpiredTokenError, JoseError
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.contrib.drf import OIDCAuthentication
-from rest_framework.exceptions import APIException, AuthenticationFailed
 from rest_framework.request import Request
 
-from tenants import audiences, issuing, keys
+from tenants import audiences, foreign_tokens, issuers, issuing, keys, services
+from tenants.callers import Caller, CannotVerify, InvalidToken
 from tenants.models import Module, Role, Validation
 
-#: Our tokens have under 1 KiB; a request head of granian may have 128 KiB.
+#: Our tokens have under 1 KiB, those of others up to 4; a request head of granian may have 128 KiB.
 MAX_TOKEN_CHARACTERS = 8192
 
 
-class CannotVerify(APIException):
-    """No token can be verified at the moment."""
+class ForeignIssuer(Exception):
+    """A token claims to be from somebody else; nothing of it is verified yet."""
 
-    status_code = 503
-    default_detail = "the signing keys cannot be read; try again"
-
-
-class InvalidToken(AuthenticationFailed):
-    """The token is not acceptable; its text goes into `error_description` (RFC 6750 §3.1)."""
-
-
-@dataclass(frozen=True)
-class Caller:
-    """A verified token: which module is asking, for which tenant, with which right."""
-
-    tenant_pk: int
-    tenant_identifier: str
-    validation: Validation
-    module_name: str
-    role: Role
-    expires_at: float
-
-    is_authenticated = True
+    def __init__(self, issuer: str, kid: str | None) -> None:
+        self.issuer = issuer
+        self.kid = kid
 
 
 class BearerTokenBackend(OIDCAuthenticationBackend):  # type: ignore[misc]
-    """Verifies access tokens of the identity service in `issuing.py`."""
+    """Verifies access tokens of the identity service in `issuing.py`, and those of trusted issuers."""
 
     def __init__(self) -> None:
         """Nothing of the parent's: its settings are those of a browser login."""
 
-    def get_or_create_user(self, access_token: str, id_token: None, payload: None) -> Caller:
-        """The caller whose token this is. Raises InvalidToken."""
+    def get_or_create_user(self, access_token: str, id_token: None, payload: dict[str, str]) -> Caller:
+        """The caller whose token this is; `payload` is what the address says, the tenant among it.
+
+        Raises InvalidToken, and what `foreign_tokens.verified` raises.
+        """
         window = (
             int(time.monotonic() / settings.TOKEN_CACHE_SECONDS) if settings.TOKEN_CACHE_SECONDS else object()
         )
-        caller = _verified(access_token, window)
+        try:
+            caller = _verified(access_token, window)
+        except ForeignIssuer as foreign:
+            tenant_identifier = payload.get("tenantId", "")
+            caller = foreign_tokens.verified(
+                access_token, foreign.kid, foreign.issuer, tenant_identifier, window
+            )
         if caller.expires_at <= time.time():
             raise InvalidToken("the token is expired")
         return caller
@@ -78,13 +71,16 @@ class BearerAuthentication(OIDCAuthentication):  # type: ignore[misc]
         super().__init__(backend=self._backend)
 
     def authenticate(self, request: Request) -> tuple[Caller, str] | None:
-        authenticated: tuple[Caller, str] | None = super().authenticate(request)
-        if authenticated is not None:
-            caller = authenticated[0]
-            request._request.log_facts.update(  # type: ignore[attr-defined]
-                tenant=caller.tenant_identifier, module=caller.module_name
-            )
-        return authenticated
+        """The caller and the token; None without one. The parent's, with the tenant of the address at hand."""
+        token = self.get_access_token(request)
+        if token is None:
+            return None
+        caller = self._backend.get_or_create_user(token, None, request.parser_context["kwargs"])
+        facts = request._request.log_facts  # type: ignore[attr-defined]
+        facts.update(tenant=caller.tenant_identifier, module=caller.module_name)
+        if caller.issuer:
+            facts["issuer"] = caller.issuer
+        return caller, token
 
     def get_access_token(self, request: Request) -> str | None:
         """The token of the header; None for another scheme. As the parent, in a tenth of its time."""
@@ -100,10 +96,12 @@ class BearerAuthentication(OIDCAuthentication):  # type: ignore[misc]
 def _verified(token: str, window: object) -> Caller:
     """Verify `token`: signature, type, lifetime, audience, issuer, and that its module is still live.
 
-    Refusals are not cached, results are for one `window` of time. Raises InvalidToken.
+    Refusals are not cached, results are for one `window` of time. Raises InvalidToken, and ForeignIssuer for a
+    token that does not even claim to be ours.
     """
     if len(token) > MAX_TOKEN_CHARACTERS:
         raise InvalidToken("the token is too long")
+    _refer_to_its_issuer(token)
     try:
         decoded = jwt.decode(token, keys.verification_keys(), algorithms=[keys.ALGORITHM])
         claims = decoded.claims
@@ -120,6 +118,20 @@ def _verified(token: str, window: object) -> Caller:
     if not isinstance(tenant_identifier, str) or claims["iss"] != issuing.issuer(tenant_identifier):
         raise InvalidToken("the token has another issuer")
     return _caller(claims)
+
+
+def _refer_to_its_issuer(token: str) -> None:
+    """Look at `iss` and `kid`, which prove nothing, to know whose keys to ask. Raises as `_verified`."""
+    try:
+        unverified = jws.extract_compact(token.encode())
+        issuer = json.loads(unverified.payload)["iss"]
+        kid = unverified.headers().get("kid")
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InvalidToken("the token is malformed, not ours, or meant for another service") from None
+    if not isinstance(issuer, str) or not isinstance(kid, str | None):
+        raise InvalidToken("the token is malformed, not ours, or meant for another service")
+    if not issuer.startswith(issuers.own_prefix()):
+        raise ForeignIssuer(issuer, kid)
 
 
 def _claims_registry() -> jwt.JWTClaimsRegistry:
@@ -152,6 +164,7 @@ def _caller(claims: dict[str, Any]) -> Caller:
         raise InvalidToken("the module of the token is disabled, expired or removed")
     if module.role not in claims["roles"]:
         raise InvalidToken("the role of the module has changed since; get a new token")
+    services.note_use(module)
     return Caller(
         tenant_pk=module.tenant.pk,
         tenant_identifier=module.tenant.identifier,

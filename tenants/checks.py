@@ -8,9 +8,13 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
+from django.db.models import Q
 
 from tenants import keys, secrets
 from tenants.models import Module
+
+#: Within this time a module that was disabled is refused everywhere.
+LONGEST_TOKEN_CACHE_SECONDS = 30
 
 
 @register(Tags.security)
@@ -30,7 +34,9 @@ def check_no_demo_module(
     if settings.DEBUG or not databases:
         return []
     try:
-        found = Module.objects.filter(secret_digest=secrets.digest(secrets.DEMO_SECRET), enabled=True)
+        digest = secrets.digest(secrets.DEMO_SECRET)
+        with_digest = Q(secret_digest=digest) | Q(previous_secret_digest=digest)
+        found = Module.objects.filter(with_digest, enabled=True)
         tenants = sorted(found.values_list("tenant__identifier", flat=True))
     except DatabaseError:  # not migrated yet
         return []
@@ -100,6 +106,20 @@ def check_auth_url(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
             f"AUTH_URL is {settings.AUTH_URL}: clients would send their secrets in the clear",
             hint="Tokens carry this address as their issuer; it must be an https address.",
             id="tenants.W003",
+        )
+    ]
+
+
+@register(Tags.security)
+def check_disabled_modules_are_refused_soon(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if settings.TOKEN_CACHE_SECONDS <= LONGEST_TOKEN_CACHE_SECONDS:
+        return []
+    return [
+        Warning(
+            f"TOKEN_CACHE_SECONDS is {settings.TOKEN_CACHE_SECONDS}: "
+            "the tokens of a disabled module open the registry for as long",
+            hint=f"Set it to {LONGEST_TOKEN_CACHE_SECONDS} or less.",
+            id="tenants.W004",
         )
     ]
 

@@ -27,7 +27,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from joserfc.jwk import KeySet
 
-from tenants import audiences, keys, secrets
+from tenants import audiences, issuers, keys, secrets, services
 from tenants.models import Module
 
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -37,7 +37,7 @@ _public_id = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 
 def issuer(tenant_identifier: str) -> str:
     """The `iss` of the tokens of a tenant; its discovery document lies below (OpenID Discovery §4)."""
-    return f"{settings.AUTH_URL}/iam/access-management/v1/tenants/{tenant_identifier}/openid-connect"
+    return f"{issuers.own_prefix()}{tenant_identifier}/openid-connect"
 
 
 class Client(ClientMixin):  # type: ignore[misc]
@@ -160,7 +160,9 @@ class IdentityService(AuthorizationServer):  # type: ignore[misc]
         return ClientAuthentication(find)(request, methods, endpoint)  # type: ignore[no-any-return]
 
     def save_token(self, token: dict[str, Any], request: TokenRequest) -> None:
-        """Tokens are not stored: they are verified by their signature."""
+        """Tokens are not stored: they are verified by their signature. Only their module is noted."""
+        assert request.client.module is not None
+        services.note_use(request.client.module)
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Nobody listens."""

@@ -1,8 +1,9 @@
-"""Tenants and the modules that act for them. Only `tenants/services.py` writes these tables."""
+"""Tenants, the modules that act for them and the issuers they trust. Only `tenants/services.py` writes these tables."""
 
 import hmac
 from datetime import datetime
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
@@ -16,10 +17,27 @@ class Role(models.TextChoices):
 
     READER = "reader", "reader: fetch, list, search"
     EDITOR = "editor", "editor: also register, change, remove"
+    ADMIN = "admin", "admin: also look after the modules of its tenant"
 
     def includes(self, other: "Role") -> bool:
-        """Whether this role may do all that `other` may."""
-        return self is other or self is Role.EDITOR
+        """Whether this role may do all that `other` may: each role may what the ones above it may."""
+        return self is other or other is Role.READER or self is Role.ADMIN
+
+
+class Algorithm(models.TextChoices):
+    """Signatures that a foreign issuer may make: with a private key only, never with a shared secret."""
+
+    RS256 = "RS256"
+    RS384 = "RS384"
+    RS512 = "RS512"
+    PS256 = "PS256"
+    PS384 = "PS384"
+    PS512 = "PS512"
+    ES256 = "ES256"
+    ES384 = "ES384"
+    ES512 = "ES512"
+    ED25519 = "Ed25519"
+    EDDSA = "EdDSA"
 
 
 class Validation(models.TextChoices):
@@ -94,6 +112,12 @@ class Module(models.Model):
     )
     client_id = models.CharField(max_length=64, unique=True, help_text="The public half of its credentials.")
     secret_digest = models.CharField(max_length=64, help_text="Keyed digest of the client secret.")
+    previous_secret_digest = models.CharField(
+        max_length=64, null=True, blank=True, help_text="Keyed digest of the secret before the last rotation."
+    )
+    previous_secret_expires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Until then the secret before the last rotation is taken as well."
+    )
     role = models.CharField(
         max_length=6, choices=Role, default=Role.EDITOR, help_text="What its tokens allow it to do."
     )
@@ -102,6 +126,12 @@ class Module(models.Model):
         null=True, blank=True, help_text="From then on it is refused; empty: it does not expire."
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was added.")
+    last_used_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="When it last asked for a token or came with a new one, to the minute.",
+    )
 
     objects = ModuleQuerySet.as_manager()
 
@@ -110,11 +140,118 @@ class Module(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="module_name_is_unique_in_tenant"),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="module_role_is_known"),
+            models.CheckConstraint(
+                condition=Q(previous_secret_digest__isnull=True, previous_secret_expires_at__isnull=True)
+                | Q(previous_secret_digest__isnull=False, previous_secret_expires_at__isnull=False),
+                name="module_previous_secret_has_an_end",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.name
 
     def has_secret(self, secret: str) -> bool:
-        """Whether `secret` is the module's, compared in constant time."""
-        return hmac.compare_digest(self.secret_digest, secrets.digest(secret))
+        """Whether `secret` is the module's, or the one before it until its end; compared in constant time."""
+        digest = secrets.digest(secret)
+        is_current = hmac.compare_digest(self.secret_digest, digest)
+        is_previous = hmac.compare_digest(self.previous_secret_digest or "", digest)
+        until = self.previous_secret_expires_at
+        return is_current or (is_previous and until is not None and timezone.now() < until)
+
+    @property
+    def state(self) -> str:
+        """`live`, `disabled` or `expired`: only a live module gets tokens and may use them."""
+        if not self.enabled:
+            return "disabled"
+        if self.expires_at is not None and self.expires_at <= timezone.now():
+            return "expired"
+        return "live"
+
+
+def default_algorithms() -> list[str]:
+    """What the common providers sign with."""
+    return [Algorithm.RS256.value, Algorithm.PS256.value, Algorithm.ES256.value]
+
+
+def own_roles() -> dict[str, str]:
+    """The names of our roles, each standing for itself."""
+    return {role: role for role in Role.values}
+
+
+class TrustedIssuerQuerySet(models.QuerySet["TrustedIssuer"]):
+    def of(self, tenant_identifier: str) -> "TrustedIssuerQuerySet":
+        """What one tenant trusts, by its public id; each row with its tenant."""
+        return self.filter(tenant__identifier=tenant_identifier).select_related("tenant")
+
+    def live(self) -> "TrustedIssuerQuerySet":
+        """What is trusted at the moment."""
+        return self.filter(enabled=True)
+
+
+class TrustedIssuer(models.Model):
+    """A foreign identity provider whose access tokens open one tenant, under the conditions written here."""
+
+    tenant = models.ForeignKey(
+        Tenant, models.PROTECT, related_name="trusted_issuers", help_text="The tenant that its tokens open."
+    )
+    issuer = models.CharField(max_length=500, help_text="The `iss` of its tokens, to the letter.")
+    jwks_uri = models.CharField(
+        "JWKS address",
+        max_length=500,
+        blank=True,
+        help_text="Where its keys are; empty: where its discovery document says.",
+    )
+    audiences = ArrayField(
+        models.CharField(max_length=200),
+        help_text="A token must be meant for one of them; nothing else shares them.",
+    )
+    audience_claim = models.CharField(
+        max_length=200,
+        default="aud",
+        help_text="The claim that names the audience: aud, or client_id with Cognito.",
+    )
+    tenant_claim = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The claim that names the tenant; empty: every token is the tenant's.",
+    )
+    tenant_value = models.CharField(
+        max_length=200, blank=True, help_text="What the tenant claim must be, or contain if it is a list."
+    )
+    roles_claim = models.CharField(
+        max_length=200,
+        default="roles",
+        help_text="The claim with the roles; dots lead into it, as in realm_access.roles.",
+    )
+    role_map = models.JSONField(
+        default=own_roles, help_text="Which value of the roles claim stands for which role."
+    )
+    algorithms = ArrayField(
+        models.CharField(max_length=7, choices=Algorithm),
+        default=default_algorithms,
+        help_text="How its tokens may be signed.",
+    )
+    enabled = models.BooleanField(default=True, help_text="The tokens of a disabled issuer are refused.")
+    created_at = models.DateTimeField(
+        default=timezone.now, editable=False, help_text="When it was first trusted."
+    )
+
+    objects = TrustedIssuerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["tenant", "issuer"]
+        constraints = [
+            models.UniqueConstraint(fields=["tenant", "issuer"], name="issuer_is_unique_in_tenant"),
+            models.CheckConstraint(
+                condition=Q(algorithms__contained_by=Algorithm.values) & ~Q(algorithms=[]),
+                name="issuer_algorithms_are_asymmetric",
+            ),
+            models.CheckConstraint(condition=~Q(audiences=[]), name="issuer_has_an_audience"),
+            models.CheckConstraint(
+                condition=Q(tenant_claim="", tenant_value="") | ~Q(tenant_claim="") & ~Q(tenant_value=""),
+                name="issuer_tenant_claim_has_a_value",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.issuer

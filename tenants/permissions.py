@@ -6,7 +6,7 @@ from rest_framework.exceptions import NotAuthenticated, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from tenants.authentication import Caller
+from tenants.callers import Caller
 from tenants.models import Role
 
 if TYPE_CHECKING:  # DRF's views import this module while they are imported

@@ -1,17 +1,34 @@
-"""The one place that writes tenants and modules: commands, admin and tests call these functions."""
+"""The one place that writes tenants, modules and issuers: commands, admin and tests call these functions."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import structlog
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
 
-from tenants import secrets
-from tenants.models import Module, Role, Tenant, Validation
+from tenants import issuers, secrets
+from tenants.models import Module, Role, Tenant, TrustedIssuer, Validation, default_algorithms, own_roles
 
 logger = structlog.get_logger(__name__)
+
+LONGEST_OVERLAP = timedelta(days=365)
+#: How exact `Module.last_used_at` is; a busy module costs one write in that time.
+USE_INTERVAL = timedelta(minutes=1)
 
 
 class TenantError(Exception):
     """Something about a tenant or module cannot be done; the message says what, in one line."""
+
+
+def find_tenant(identifier: str) -> Tenant:
+    """The tenant `identifier`. Raises TenantError."""
+    try:
+        return Tenant.objects.get(identifier=identifier)
+    except (Tenant.DoesNotExist, UnicodeEncodeError, DataError):  # the last two: what is no text
+        raise TenantError(f"there is no tenant {identifier!r}") from None
 
 
 def create_tenant(identifier: str, *, name: str = "", validation: Validation = Validation.LENIENT) -> Tenant:
@@ -39,15 +56,14 @@ def add_module(
     role: Role = Role.EDITOR,
     client_id: str | None = None,
     secret: str | None = None,
+    expires_at: datetime | None = None,
 ) -> tuple[Module, str]:
     """Add a module to a tenant; return it with its client secret, which is nowhere else from then on.
 
     Credentials are made at random unless they are given.
     Raises TenantError for an unknown tenant, a malformed name or one that exists.
     """
-    tenant = Tenant.objects.filter(identifier=tenant_identifier).first()
-    if tenant is None:
-        raise TenantError(f"there is no tenant {tenant_identifier!r}")
+    tenant = find_tenant(tenant_identifier)
     secret = secret or secrets.new_secret()
     module = Module(
         tenant=tenant,
@@ -55,6 +71,7 @@ def add_module(
         role=role,
         client_id=client_id or secrets.new_client_id(),
         secret_digest=secrets.digest(secret),
+        expires_at=expires_at,
     )
     try:
         module.clean_fields(exclude=["tenant"])
@@ -68,6 +85,147 @@ def add_module(
         raise TenantError(f"tenant {tenant_identifier!r} has a module {name!r} already") from None
     logger.info("module_added", tenant=tenant_identifier, module=name, role=role)
     return module, secret
+
+
+def rotate_secret(tenant_identifier: str, name: str, *, overlap: timedelta) -> tuple[Module, str]:
+    """Give a module a new secret; return it with the secret, which is nowhere else from then on.
+
+    The secret it had is taken for `overlap` longer; one from an earlier rotation ends at once, so that
+    never more than two are live.
+    Raises TenantError for an unknown tenant or module, and for an overlap that is negative or over a year.
+    """
+    if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
+        raise TenantError(f"the overlap must be between 0 and {LONGEST_OVERLAP.days} days")
+    secret = secrets.new_secret()
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.previous_secret_digest = module.secret_digest if overlap else None
+        module.previous_secret_expires_at = timezone.now() + overlap if overlap else None
+        module.secret_digest = secrets.digest(secret)
+        module.save(update_fields=["secret_digest", "previous_secret_digest", "previous_secret_expires_at"])
+    logger.info(
+        "secret_rotated",
+        tenant=tenant_identifier,
+        module=name,
+        previous_expires_at=module.previous_secret_expires_at,
+    )
+    return module, secret
+
+
+def disable_module(tenant_identifier: str, name: str) -> Module:
+    """Disable a module: no token from now on, and those it has are refused within `TOKEN_CACHE_SECONDS`.
+
+    Raises TenantError for an unknown tenant or module.
+    """
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.enabled = False
+        module.save(update_fields=["enabled"])
+    logger.info("module_disabled", tenant=tenant_identifier, module=name)
+    return module
+
+
+def note_use(module: Module) -> None:
+    """Write down that `module` was used just now, unless that was done within the last minute.
+
+    Of several processes at once one writes: the others find the condition no longer true.
+    """
+    now = timezone.now()
+    if module.last_used_at is not None and now - module.last_used_at < USE_INTERVAL:
+        return
+    due = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - USE_INTERVAL)
+    Module.objects.filter(due, pk=module.pk).update(last_used_at=now)
+
+
+def trust_issuer(
+    tenant_identifier: str,
+    issuer: str,
+    *,
+    audiences: Sequence[str],
+    jwks_uri: str = "",
+    audience_claim: str = "aud",
+    tenant_claim: str = "",
+    tenant_value: str = "",
+    roles_claim: str = "roles",
+    role_map: Mapping[str, Role] | None = None,
+    algorithms: Sequence[str] = (),
+) -> TrustedIssuer:
+    """Let the access tokens of `issuer` open a tenant, from now on as said here and no longer as said before.
+
+    Without `tenant_value`, a `tenant_claim` must name the tenant's id. Without `role_map`, the names of our
+    roles stand for themselves.
+    Raises TenantError for an unknown tenant, an address that is not https (outside DEBUG), our own address,
+    and whatever else is malformed.
+    """
+    tenant = find_tenant(tenant_identifier)
+    if issuer.startswith(issuers.own_prefix()):
+        raise TenantError("issuer: this registry's own tokens need no trust")
+    for field, address in (("issuer", issuer), ("jwks_uri", jwks_uri)):
+        try:
+            if address or field == "issuer":
+                issuers.check_address(address)
+        except ValueError as error:
+            raise TenantError(f"{field}: {error}") from None
+    if tenant_claim and not tenant_value:
+        tenant_value = tenant_identifier
+    conditions = {
+        "jwks_uri": jwks_uri,
+        "audiences": list(audiences),
+        "audience_claim": audience_claim,
+        "tenant_claim": tenant_claim,
+        "tenant_value": tenant_value,
+        "roles_claim": roles_claim,
+        "role_map": dict(role_map or own_roles()),
+        "algorithms": list(algorithms) or default_algorithms(),
+        "enabled": True,
+    }
+    try:
+        TrustedIssuer(tenant=tenant, issuer=issuer, **conditions).clean_fields(exclude=["tenant"])
+        with transaction.atomic():
+            trusted, _ = TrustedIssuer.objects.update_or_create(
+                tenant=tenant, issuer=issuer, defaults=conditions
+            )
+    except (UnicodeEncodeError, DataError):
+        raise TenantError("issuer: something of it is no text") from None
+    except ValidationError as error:
+        raise TenantError(_first_message(error)) from None
+    except IntegrityError as error:
+        raise TenantError(f"issuer: {_constraint(error)}") from None
+    logger.info("issuer_trusted", tenant=tenant_identifier, issuer=issuer)
+    return trusted
+
+
+def distrust_issuer(tenant_identifier: str, issuer: str) -> TrustedIssuer:
+    """Refuse the tokens of `issuer`, within `TOKEN_CACHE_SECONDS`; what was said of it is kept.
+
+    Raises TenantError for an unknown tenant and for an issuer that it never trusted.
+    """
+    find_tenant(tenant_identifier)
+    with transaction.atomic():
+        try:
+            of_tenant = TrustedIssuer.objects.of(tenant_identifier).select_for_update(of=("self",))
+            trusted = of_tenant.get(issuer=issuer)
+        except (TrustedIssuer.DoesNotExist, UnicodeEncodeError, DataError):
+            raise TenantError(f"tenant {tenant_identifier!r} has no issuer {issuer!r}") from None
+        trusted.enabled = False
+        trusted.save(update_fields=["enabled"])
+    logger.info("issuer_distrusted", tenant=tenant_identifier, issuer=issuer)
+    return trusted
+
+
+def _constraint(error: IntegrityError) -> str:
+    """The name of the constraint that is violated, which says what must be."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    return str(getattr(diagnostics, "constraint_name", "not as the database wants it"))
+
+
+def _module_for_update(tenant_identifier: str, name: str) -> Module:
+    """The module, locked until the end of the transaction. Raises TenantError."""
+    find_tenant(tenant_identifier)
+    try:
+        return Module.objects.of(tenant_identifier).select_for_update(of=("self",)).get(name=name)
+    except (Module.DoesNotExist, UnicodeEncodeError, DataError):
+        raise TenantError(f"tenant {tenant_identifier!r} has no module {name!r}") from None
 
 
 def _first_message(error: ValidationError) -> str:

@@ -6,6 +6,7 @@ from pytest_django import Settings
 
 from shells.identifiers import encode
 from shells.models import Shell
+from tenants.models import Module
 from tests.bodies import submodel
 from tests.conftest import Persona, post_form, shell_path
 from tests.query_counts import expected_query_count
@@ -46,6 +47,16 @@ def test_a_refused_tenant_costs_no_statement(alice: Persona, charlie: Persona) -
 def test_token(alice: Persona) -> None:
     with expected_query_count("POST token"):
         assert post_form(alice.client, alice.token_url, alice.form()).status_code == 200
+
+
+def test_the_first_use_of_a_module_in_a_minute_is_one_statement_more(alice: Persona) -> None:
+    Module.objects.update(last_used_at=None)
+    with expected_query_count("POST token, first of a minute"):
+        assert post_form(alice.client, alice.token_url, alice.form()).status_code == 200
+    alice.token = alice.new_token()
+    Module.objects.update(last_used_at=None)
+    with expected_query_count("GET shell-descriptors/{aasIdentifier}, new token, first of a minute"):
+        assert alice.fetch("a").status_code == 404
 
 
 @pytest.mark.parametrize("shells", [1, 10, 50])

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def found(*tags: str, deploy: bool = False) -> list[str]:
     messages: list[CheckMessage] = registry.run_checks(
         tags=tags, include_deployment_checks=deploy, databases=["default"]
     )
-    return [str(message.id) for message in messages if str(message.id).startswith("tenants.")]
+    return sorted(str(message.id) for message in messages if str(message.id).startswith("tenants."))
 
 
 def test_e001_no_signing_key(settings: Settings, tmp_path: Path) -> None:
@@ -79,6 +80,10 @@ def test_e002_a_module_with_the_demo_secret(tenant_a: Tenant) -> None:
     assert found("database") == []
     services.add_module("tenant-a", "demo", secret=secrets.DEMO_SECRET)
     assert found("database") == ["tenants.E002"]
+    services.rotate_secret("tenant-a", "demo", overlap=timedelta(hours=1))
+    assert found("database") == ["tenants.E002"]
+    services.rotate_secret("tenant-a", "demo", overlap=timedelta(hours=1))
+    assert found("database") == []
 
 
 def test_e003_an_admin_with_the_demo_password(django_user_model: Any, db: None) -> None:
@@ -103,3 +108,10 @@ def test_w001_debug_for_everybody(settings: Settings, host: str) -> None:
 
 def test_w002_and_w003_are_for_deployment() -> None:
     assert found("security", deploy=True) == ["tenants.W002", "tenants.W003"]
+
+
+def test_w004_tokens_that_are_believed_too_long(settings: Settings) -> None:
+    settings.TOKEN_CACHE_SECONDS = 30
+    assert found("security") == []
+    settings.TOKEN_CACHE_SECONDS = 31
+    assert found("security") == ["tenants.W004"]

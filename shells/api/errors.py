@@ -17,7 +17,7 @@ from shells import services
 from shells.defects import InvalidDescriptor
 from shells.query import InvalidQuery
 from shells.querysets import QueryTooExpensive
-from tenants.authentication import InvalidToken
+from tenants.callers import InvalidToken
 
 logger = structlog.get_logger(__name__)
 

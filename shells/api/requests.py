@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from shells import identifiers
 from shells.api.errors import BadRequest
 from shells.services import Author
-from tenants.authentication import Caller
+from tenants.callers import Caller
 from tenants.models import Validation
 
 

@@ -3,8 +3,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
-from tenants import services
+from tenants import durations, services
 from tenants.models import Role
 
 
@@ -20,14 +21,21 @@ class Command(BaseCommand):
             default=Role.EDITOR,
             help="what its tokens allow it to do (default: %(default)s)",
         )
+        parser.add_argument(
+            "--expires-in", metavar="TIME", help="after which it is refused, such as 90d (default: never)"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, **options: Any) -> None:
         try:
+            lifetime = options["expires_in"] and durations.parse(options["expires_in"])
             module, secret = services.add_module(
-                options["tenant"], options["name"], role=Role(options["role"])
+                options["tenant"],
+                options["name"],
+                role=Role(options["role"]),
+                expires_at=timezone.now() + lifetime if lifetime else None,
             )
-        except services.TenantError as error:
+        except (ValueError, services.TenantError) as error:
             raise CommandError(str(error)) from None
         credentials = {"client_id": module.client_id, "client_secret": secret}
         if options["json"]:

@@ -1,0 +1,36 @@
+"""Who is asking, once a token is verified, and the ways in which that fails."""
+
+from dataclasses import dataclass
+
+from rest_framework.exceptions import APIException, AuthenticationFailed
+
+from tenants.models import Role, Validation
+
+
+class CannotVerify(APIException):
+    """The token cannot be verified at the moment."""
+
+    status_code = 503
+    default_detail = "the signing keys cannot be read; try again"
+
+
+class InvalidToken(AuthenticationFailed):
+    """The token is not acceptable; its text goes into `error_description` (RFC 6750 §3.1)."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A verified token: which module is asking, for which tenant, with which right.
+
+    `issuer` is empty for our own tokens; with a foreign one, `module_name` is what that issuer calls its client.
+    """
+
+    tenant_pk: int
+    tenant_identifier: str
+    validation: Validation
+    module_name: str
+    role: Role
+    expires_at: float
+    issuer: str = ""
+
+    is_authenticated = True
