@@ -286,6 +286,12 @@ class AssetLink(models.Model):
         editable=False, help_text="64-bit hash of tenant, name and value, for the index."
     )
 
+    external_subject_id = models.TextField(null=True, help_text="For whom the link is; empty: for everybody.")
+    external_subject_reference = models.JSONField(
+        null=True,
+        help_text="Its externalSubjectId, unless that is one GlobalReference key of an external reference.",
+    )
+
     objects = TenantQuerySet["AssetLink"].as_manager()
 
     class Meta:

@@ -86,7 +86,16 @@ def asset_links(tenant_pk: int, links: list[Members]) -> list[Row]:
     for position, link in enumerate(links):
         name = GLOBAL_ASSET_ID if is_global_asset_id(link["name"]) else link["name"]
         pair = pair_hash(tenant_pk, name, link["value"])
-        rows.append({"position": position, "name": name, "value": link["value"], "pair": pair})
+        rows.append(
+            {
+                "position": position,
+                "name": name,
+                "value": link["value"],
+                "pair": pair,
+                "external_subject_id": first_key(link.get("externalSubjectId")),
+                "external_subject_reference": unusual(link.get("externalSubjectId")),
+            }
+        )
     return rows
 
 

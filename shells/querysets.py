@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import psycopg
 from django.db import DataError, OperationalError, connection, models
-from django.db.models import F, Q, Value
+from django.db.models import F, Func, Q, Value
 from django.db.models.expressions import RawSQL
 from pydantic_core import from_json, to_json
 
-from shells.collections import Collection
+from shells.collections import SHELLS, Collection
 from shells.defects import Defect
 from shells.identifiers import GLOBAL_ASSET_ID, digest, is_global_asset_id, pair_hash
 from shells.query import InvalidQuery, Query
@@ -32,11 +32,11 @@ class TenantQuerySet(models.QuerySet[Row]):
         """The rows of one tenant."""
         return self.filter(tenant_id=tenant_pk)
 
-    def page(self, *fields: str, after: int, size: int) -> Page:
+    def page(self, *fields: str | Func, after: int, size: int) -> Page:
         """The key and `fields` of up to `size` rows with a greater key than `after`, in the order of the keys."""
         return list(self.filter(pk__gt=after).order_by("pk").values_list("pk", *fields)[:size])
 
-    def page_of_changed(self, changed: Q, tenant_pk: int, *fields: str, after: int, size: int) -> Page:
+    def page_of_changed(self, changed: Q, tenant_pk: int, *fields: str | Func, after: int, size: int) -> Page:
         """As `page`, of the rows for which `changed` holds, a condition on the time.
 
         What is recent has high keys: in the order of the keys all older rows would be read before it. So the
@@ -47,6 +47,13 @@ class TenantQuerySet(models.QuerySet[Row]):
         return list(rows.order_by("pk").values_list("pk", *fields))
 
 
+def seen(collection: Collection, subject: str | None) -> str | Func:
+    """The document of a descriptor for `values_list`, with what `subject` sees of it; None sees all."""
+    if subject is None or collection is not SHELLS:
+        return "document"
+    return Func(Value(subject), F("document"), function="shells_visible", output_field=models.TextField())
+
+
 class ShellQuerySet(TenantQuerySet[Any]):
     """Shells."""
 
@@ -54,8 +61,8 @@ class ShellQuerySet(TenantQuerySet[Any]):
         sql, params = _equals("asset_type", asset_type)
         return self.filter(RawSQL(sql, params, models.BooleanField()))
 
-    def with_asset_ids(self, tenant_pk: int, pairs: AssetLinkPairs) -> Self:
-        """The shells of a tenant whose descriptors have all these asset ids (aas-registry-api.md §1.4)."""
+    def with_asset_ids(self, tenant_pk: int, pairs: AssetLinkPairs, subject: str | None) -> Self:
+        """The shells of a tenant whose descriptors have all these asset ids, as far as `subject` sees them."""
         found, others = self, []
         for name, value in pairs:
             if is_global_asset_id(name):
@@ -63,7 +70,7 @@ class ShellQuerySet(TenantQuerySet[Any]):
             else:
                 others.append((name, value))
         if others:
-            found = found.filter(RawSQL(*_in_all(tenant_pk, others), models.BooleanField()))
+            found = found.filter(RawSQL(*_in_all(tenant_pk, others, subject), models.BooleanField()))
         return found
 
 
@@ -81,20 +88,26 @@ class Stored(NamedTuple):
 
 
 @cache
-def _stored(collection: Collection) -> str:
+def _stored(collection: Collection, document: str) -> str:
     return f"""
-SELECT document, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+SELECT {document}, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
        to_char(updated_at AT TIME ZONE 'UTC', 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')
 FROM {collection.table} WHERE tenant_id = %s AND digest = %s AND identifier = %s
 """
 
 
-def stored(collection: Collection, tenant_pk: int, identifier: str) -> Stored | None:
-    """A tenant's descriptor; None if there is none.
+def stored(
+    collection: Collection, tenant_pk: int, identifier: str, subject: str | None = None
+) -> Stored | None:
+    """A tenant's descriptor, as `subject` sees it; None if there is none.
 
     It is found by the digest of its identifier and told apart by the text.
     """
-    row = fetch_row(_stored(collection), [str(tenant_pk), digest(identifier), identifier])
+    key = [str(tenant_pk), digest(identifier), identifier]
+    if subject is None or collection is not SHELLS:
+        row = fetch_row(_stored(collection, "document"), key)
+    else:
+        row = fetch_row(_stored(collection, "shells_visible(%s, document)"), [subject, *key])
     if row is None:
         return None
     document, created, modified = row
@@ -107,22 +120,24 @@ def stored(collection: Collection, tenant_pk: int, identifier: str) -> Stored | 
 # --- Discovery ----------------------------------------------------------------------------------------
 
 _ASSET_LINKS = """
-SELECT links.document, shell.document
+SELECT links.document, shell.document,
+    shells_visible_asset_ids(%s, links.document::json), shells_visible(%s, shell.document)
 FROM (SELECT %s::int AS tenant_id, %s::uuid AS digest) AS asked
 LEFT JOIN shells_assetlinks AS links ON links.tenant_id = asked.tenant_id AND links.digest = asked.digest
 LEFT JOIN shells_shell AS shell ON shell.tenant_id = asked.tenant_id AND shell.digest = asked.digest
 """
 
 
-def asset_links(tenant_pk: int, identifier: str) -> bytes | None:
-    """The asset links of a shell as a JSON array of SpecificAssetId; None if it has none.
+def asset_links(tenant_pk: int, identifier: str, subject: str | None = None) -> bytes | None:
+    """The asset links of a shell that `subject` sees, as a JSON array of SpecificAssetId; None if there are none.
 
     They are what was set through discovery, or else what the descriptor says.
     """
-    row = fetch_row(_ASSET_LINKS, [str(tenant_pk), digest(identifier)])
+    row = fetch_row(_ASSET_LINKS, [subject or "", subject or "", str(tenant_pk), digest(identifier)])
     assert row is not None
-    links, document = row
-    if links is None and document is not None:
+    was_set, whole, visible_links, visible = row
+    links, document = (was_set, whole) if subject is None else (visible_links, visible)
+    if was_set is None and document is not None:
         shell = from_json(document)
         links = to_json(
             [
@@ -144,9 +159,11 @@ _NOT_SET = """NOT EXISTS (
 
 
 def shells_by_asset_links(
-    tenant_pk: int, pairs: AssetLinkPairs, after: tuple[int, int], size: int
+    tenant_pk: int, pairs: AssetLinkPairs, after: tuple[int, int], size: int, subject: str | None = None
 ) -> list[tuple[tuple[int, int], str]]:
-    """The ids of the shells of a tenant that have all these asset links, each with its key, from `after` on.
+    """The ids of the shells of a tenant that have all these asset links, as far as `subject` sees them.
+
+    Each comes with its key, from `after` on.
 
     The shells whose links are those of their descriptors come first, then those whose links were set through
     discovery. The rows of the links are joined, each through its index `(pair, owner)`, which is in the order
@@ -157,11 +174,13 @@ def shells_by_asset_links(
     for source in range(first, 2):
         key = last if source == first else 0
         if source == 0:
-            part, values = _with_all("shells_shell", "shells_assetid", "shell_id", tenant_pk, pairs, key)
+            part, values = _with_all(
+                "shells_shell", "shells_assetid", "shell_id", tenant_pk, pairs, key, subject
+            )
             part += f" AND {_NOT_SET} ORDER BY shells_shell.id"
         else:
             part, values = _with_all(
-                "shells_assetlinks", "shells_assetlink", "links_id", tenant_pk, pairs, key
+                "shells_assetlinks", "shells_assetlink", "links_id", tenant_pk, pairs, key, subject
             )
             part += " ORDER BY shells_assetlinks.id"
         parts.append(f"(SELECT {source} AS source, found.* FROM ({part} LIMIT %s) AS found)")
@@ -173,7 +192,13 @@ def shells_by_asset_links(
 
 
 def _with_all(
-    table: str, link_table: str, owner: str, tenant_pk: int, pairs: AssetLinkPairs, after: int
+    table: str,
+    link_table: str,
+    owner: str,
+    tenant_pk: int,
+    pairs: AssetLinkPairs,
+    after: int,
+    subject: str | None,
 ) -> tuple[str, list[Any]]:
     """Key and identifier of the rows of `table` that have a row of `link_table` for each of `pairs`."""
     tables, conditions = [table], [f"{table}.tenant_id = %s AND {table}.id > %s"]
@@ -190,6 +215,9 @@ def _with_all(
                 f" AND {link}.pair = %s AND {link}.name = %s AND {link}.value = %s"
             )
             values = [after, pair_hash(tenant_pk, name, value), name, value]
+            if subject is not None:
+                condition += f" AND {_SEES.format(row=link)}"
+                values.append(subject)
             if joined < MAX_JOINED:
                 tables.append(f"{link_table} AS {link}")
                 joined += 1
@@ -209,13 +237,24 @@ class QueryTooExpensive(Exception):
 
 
 def matching(
-    collection: Collection, tenant_pk: int, query: Query, after: int, size: int, timeout_ms: int
+    collection: Collection,
+    tenant_pk: int,
+    query: Query,
+    *,
+    after: int,
+    size: int,
+    timeout_ms: int,
+    subject: str | None = None,
 ) -> Page:
     """The key of up to `size` descriptors for which the condition of `query` holds, with id or document.
 
+    `query` was compiled for the same `subject`.
+
     Raises QueryTooExpensive after `timeout_ms`, and InvalidQuery if PostgreSQL cannot read one of its patterns.
     """
-    column = "identifier" if query.ids_only else "document"
+    column, seeing = "identifier" if query.ids_only else "document", []
+    if column == "document" and subject is not None and collection is SHELLS:
+        column, seeing = "shells_visible(%s, document)", [subject]
     # One message to the server, and so one transaction: the timeout is that of these statements alone.
     checks = "".join(" SELECT '' ~ %s;" for _ in query.patterns)
     sql = (
@@ -224,7 +263,7 @@ def matching(
     )
     try:
         with connection.cursor() as cursor:
-            cursor.execute(sql, [timeout_ms, *query.patterns, tenant_pk, after, *query.params, size])
+            cursor.execute(sql, [timeout_ms, *query.patterns, *seeing, tenant_pk, after, *query.params, size])
             while cursor.nextset():
                 pass
             return list(cursor.fetchall())
@@ -242,18 +281,26 @@ def matching(
 # --- Conditions: SQL and its parameters ---------------------------------------------------------------
 
 
+#: Whether a caller sees a row of an asset id; one parameter, the subject.
+_SEES = "shells_sees(%s, {row}.external_subject_id, {row}.external_subject_reference)"
+
+
 def _equals(column: str, text: str) -> tuple[str, list[Any]]:
     """A column of the shell equals a text that may be longer than an index entry."""
     name = f"shells_shell.{column}"
     return f"(hashtextextended({name}, 0) = hashtextextended(%s, 0) AND {name} = %s)", [text, text]
 
 
-def _in_all(tenant_pk: int, pairs: AssetLinkPairs) -> tuple[str, list[Any]]:
+def _in_all(tenant_pk: int, pairs: AssetLinkPairs, subject: str | None) -> tuple[str, list[Any]]:
     """The shell has all these asset ids. OFFSET lets the planner find the rarest first, before it looks at shells."""
     tables, conditions, params = [], [], []
     for number, (name, value) in enumerate(pairs):
         row = f"asset_id{number}"
         condition = f"{row}.tenant_id = %s AND {row}.pair = %s AND {row}.name = %s AND {row}.value = %s"
+        values = [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
+        if subject is not None:
+            condition += f" AND {_SEES.format(row=row)}"
+            values.append(subject)
         if number:
             condition += f" AND {row}.shell_id = asset_id0.shell_id AND {row}.tenant_id = asset_id0.tenant_id"
         if number < MAX_JOINED:
@@ -261,7 +308,7 @@ def _in_all(tenant_pk: int, pairs: AssetLinkPairs) -> tuple[str, list[Any]]:
         else:
             condition = f"EXISTS (SELECT FROM shells_assetid AS {row} WHERE {condition} OFFSET 0)"
         conditions.append(condition)
-        params += [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
+        params += values
     where = " AND ".join(conditions)
     return (
         f"shells_shell.id IN (SELECT asset_id0.shell_id FROM {', '.join(tables)} WHERE {where} OFFSET 0)",

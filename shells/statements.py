@@ -187,7 +187,11 @@ RETURNING id
 """
 CLEAR_LINKS = "DELETE FROM shells_assetlink WHERE tenant_id = %(tenant)s AND links_id = %(links)s"
 INSERT_LINKS = """
-INSERT INTO shells_assetlink (tenant_id, links_id, position, name, value, pair)
+INSERT INTO shells_assetlink
+    (tenant_id, links_id, position, name, value, pair, external_subject_id, external_subject_reference)
 SELECT %(tenant)s, %(links)s, row.*
-FROM json_to_recordset(%(rows)s) AS row (position int, name text, value text, pair bigint)
+FROM json_to_recordset(%(rows)s) AS row (
+    position int, name text, value text, pair bigint,
+    external_subject_id text, external_subject_reference jsonb
+)
 """

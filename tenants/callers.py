@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
 
-from tenants.models import Role, Validation
+from tenants.models import Role, Tenant, Validation
 
 
 class CannotVerify(APIException):
@@ -16,6 +16,11 @@ class CannotVerify(APIException):
 
 class InvalidToken(AuthenticationFailed):
     """The token is not acceptable; its text goes into `error_description` (RFC 6750 §3.1)."""
+
+
+def seen_as(tenant: Tenant, role: Role, subject: str) -> str | None:
+    """As whom a caller sees the asset ids of a tenant, see `Caller.subject`: who may write sees all."""
+    return subject if tenant.asset_ids_by_subject and role is Role.READER else None
 
 
 @dataclass(frozen=True)
@@ -32,5 +37,7 @@ class Caller:
     role: Role
     expires_at: float
     issuer: str = ""
+    #: As whom the caller sees asset ids that are for somebody: "" is nobody, None sees all.
+    subject: str | None = None
 
     is_authenticated = True

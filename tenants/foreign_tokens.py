@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 from rest_framework.exceptions import PermissionDenied
 
 from tenants import issuers
-from tenants.callers import Caller, CannotVerify, InvalidToken
+from tenants.callers import Caller, CannotVerify, InvalidToken, seen_as
 from tenants.models import Role, TrustedIssuer, Validation
 
 #: Header types of access tokens; most providers say JWT or nothing. `logout+jwt` and others are refused.
@@ -46,14 +46,17 @@ def verified(token: str, kid: str | None, issuer: str, tenant_identifier: str, w
     claims = _verified_claims(token, keys, trusted)
     if trusted.tenant_claim and trusted.tenant_value not in _values(claims, trusted.tenant_claim):
         raise PermissionDenied("the token is not for this tenant")
+    role = _role(claims, trusted)
+    subjects = _values(claims, trusted.subject_claim) if trusted.subject_claim else set()
     return Caller(
         tenant_pk=trusted.tenant.pk,
         tenant_identifier=trusted.tenant.identifier,
         validation=Validation(trusted.tenant.validation),
         module_name=_client(claims),
-        role=_role(claims, trusted),
+        role=role,
         expires_at=claims["exp"],
         issuer=trusted.issuer,
+        subject=seen_as(trusted.tenant, role, subjects.pop() if len(subjects) == 1 else ""),
     )
 
 

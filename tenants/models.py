@@ -76,6 +76,11 @@ class Tenant(models.Model):
         default=Validation.LENIENT,
         help_text="How strictly the tenant's descriptors are checked.",
     )
+    asset_ids_by_subject = models.BooleanField(
+        "asset ids by subject",
+        default=False,
+        help_text="Readers see an asset id with an external subject only if it is theirs, or for everybody.",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was created.")
 
     class Meta:
@@ -120,6 +125,12 @@ class Module(models.Model):
     )
     role = models.CharField(
         max_length=6, choices=Role, default=Role.EDITOR, help_text="What its tokens allow it to do."
+    )
+    subject = models.CharField(
+        max_length=200,
+        blank=True,
+        validators=[ProhibitNullCharactersValidator()],
+        help_text="For whom it reads, such as a business partner number; see the tenant's asset ids by subject.",
     )
     enabled = models.BooleanField(default=True, help_text="A disabled module is refused everywhere.")
     expires_at = models.DateTimeField(
@@ -225,6 +236,11 @@ class TrustedIssuer(models.Model):
     )
     role_map = models.JSONField(
         default=own_roles, help_text="Which value of the roles claim stands for which role."
+    )
+    subject_claim = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The claim that says for whom a client reads; see the tenant's asset ids by subject.",
     )
     algorithms = ArrayField(
         models.CharField(max_length=7, choices=Algorithm),

@@ -31,12 +31,20 @@ def find_tenant(identifier: str) -> Tenant:
         raise TenantError(f"there is no tenant {identifier!r}") from None
 
 
-def create_tenant(identifier: str, *, name: str = "", validation: Validation = Validation.LENIENT) -> Tenant:
+def create_tenant(
+    identifier: str,
+    *,
+    name: str = "",
+    validation: Validation = Validation.LENIENT,
+    asset_ids_by_subject: bool = False,
+) -> Tenant:
     """Create the tenant `identifier`.
 
     Raises TenantError if the id is malformed or exists.
     """
-    tenant = Tenant(identifier=identifier, name=name, validation=validation)
+    tenant = Tenant(
+        identifier=identifier, name=name, validation=validation, asset_ids_by_subject=asset_ids_by_subject
+    )
     try:
         tenant.clean_fields()
         with transaction.atomic():
@@ -57,6 +65,7 @@ def add_module(
     client_id: str | None = None,
     secret: str | None = None,
     expires_at: datetime | None = None,
+    subject: str = "",
 ) -> tuple[Module, str]:
     """Add a module to a tenant; return it with its client secret, which is nowhere else from then on.
 
@@ -72,6 +81,7 @@ def add_module(
         client_id=client_id or secrets.new_client_id(),
         secret_digest=secrets.digest(secret),
         expires_at=expires_at,
+        subject=subject,
     )
     try:
         module.clean_fields(exclude=["tenant"])
@@ -148,6 +158,7 @@ def trust_issuer(
     tenant_value: str = "",
     roles_claim: str = "roles",
     role_map: Mapping[str, Role] | None = None,
+    subject_claim: str = "",
     algorithms: Sequence[str] = (),
 ) -> TrustedIssuer:
     """Let the access tokens of `issuer` open a tenant, from now on as said here and no longer as said before.
@@ -176,6 +187,7 @@ def trust_issuer(
         "tenant_value": tenant_value,
         "roles_claim": roles_claim,
         "role_map": dict(role_map or own_roles()),
+        "subject_claim": subject_claim,
         "algorithms": list(algorithms) or default_algorithms(),
         "enabled": True,
     }

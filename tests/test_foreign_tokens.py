@@ -21,7 +21,8 @@ from structlog.testing import capture_logs
 
 from tenants import issuers, keys, services
 from tenants.models import Role, Tenant
-from tests.conftest import AUDIENCE, Persona, texts
+from tests.bodies import reference
+from tests.conftest import AUDIENCE, Persona, persona, texts
 from tests.issuer import Issuer, running_issuer
 from tests.test_bearer_tokens import assert_invalid, claims_of
 
@@ -535,3 +536,24 @@ class TestRecipes:
         assert self.post(forged(issuer, {"typ": None}, **{**claims, "scope": "aas-registry/reader"})) == 403
         assert self.post(forged(issuer, {"typ": None}, **{**claims, "scope": "other/editor"})) == 401
         assert self.post(forged(issuer, {"typ": None}, **{**claims, "token_use": "id"})) == 401
+
+
+@pytest.mark.usefixtures("issuer", "db")
+class TestSubject:
+    @pytest.mark.parametrize(
+        ("claim", "visible"),
+        [("BPNL1", True), ("BPNL2", False), (None, False), (["BPNL1", "BPNL2"], False), (7, False)],
+    )
+    def test_the_subject_claim_says_for_whom_it_reads(
+        self, issuer: Issuer, claim: Any, visible: bool
+    ) -> None:
+        """docs/identity.md: asset ids that are for somebody."""
+        tenant = services.create_tenant("plant", asset_ids_by_subject=True)
+        owner = persona(tenant, "owner", Role.EDITOR)
+        asset_id = {"name": "n", "value": "v", "externalSubjectId": reference("BPNL1")}
+        owner.register({"id": "a", "specificAssetIds": [asset_id]})
+        trust(issuer, "plant", subject_claim="bpn")
+        response = call(issuer.token(roles=["reader"], bpn=claim), "plant")
+        assert response.status_code == 200
+        assert ("specificAssetIds" in response.json()) is visible
+        assert "specificAssetIds" in call(issuer.token(roles=["editor"]), "plant").json()

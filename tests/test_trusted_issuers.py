@@ -41,6 +41,7 @@ def test_it_works(tenant_a: Tenant) -> None:
         "tenant_value": "",
         "roles_claim": "roles",
         "role_map": {"reader": "reader", "editor": "editor", "admin": "admin"},
+        "subject_claim": "",
         "algorithms": ["RS256", "PS256", "ES256"],
         "enabled": True,
     }

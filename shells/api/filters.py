@@ -119,7 +119,7 @@ def filtered(request: Request, filters: type[ChangeFilters], queryset: Any) -> t
         raise BadRequest(*errors)
     rows = filterset.qs
     if filters is ShellFilters and "assetIds" in given:
-        rows = rows.with_asset_ids(caller(request).tenant_pk, asset_ids(request))
+        rows = rows.with_asset_ids(caller(request).tenant_pk, asset_ids(request), caller(request).subject)
     return rows, filterset.changed
 
 

@@ -23,11 +23,11 @@ class Query:
     patterns: list[str]
 
 
-def compile_query(value: Any, collection: Collection, tenant_pk: int) -> Query:
-    """Read a query that was parsed as JSON, to select descriptors of a tenant.
+def compile_query(value: Any, collection: Collection, tenant_pk: int, subject: str | None = None) -> Query:
+    """Read a query that was parsed as JSON, to select descriptors of a tenant by what `subject` sees of them.
 
     The caller restricts the rows of `collection` to the tenant. Raises InvalidQuery with all its defects.
     """
     parsed = parse(value, collection)
-    condition = Compiler(collection, tenant_pk).query(parsed.condition)
+    condition = Compiler(collection, tenant_pk, subject).query(parsed.condition)
     return Query(condition.text, list(condition.params), parsed.ids_only, parsed.patterns)

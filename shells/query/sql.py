@@ -92,6 +92,8 @@ _HASHED = {
 }
 #: As many lists may be joined to the descriptors of each sort; planning more takes long.
 MAX_JOINS = 6
+#: Whether a row of an asset id is seen; one parameter, the subject.
+_SEES = "shells_sees(%s, {row}.external_subject_id, {row}.external_subject_reference)"
 _ORDERS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$ge": ">=", "$lt": "<", "$le": "<="}
 _TEXTS = {
     "$contains": "strpos({}, {}) > 0",
@@ -113,7 +115,7 @@ class Rows:
     alias: str
     scope: Scope
     tables: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
+    conditions: tuple[Sql, ...] = ()
 
     def exist(self, *conditions: Sql, joined: bool = False) -> Sql:
         """There are such rows for which the conditions hold, of which there is at least one.
@@ -121,7 +123,7 @@ class Rows:
         `joined` lets the planner look for these rows first, and for the descriptors by them. Otherwise OFFSET
         has them looked up for each descriptor, in an index: planning 200 joins takes three minutes.
         """
-        everything = join(" AND ", [*map(Sql, self.conditions), *conditions])
+        everything = join(" AND ", [*self.conditions, *conditions])
         if not self.tables:
             return sql("({})", everything)
         tables, end = Sql(", ".join(self.tables)), Sql("" if joined else " OFFSET 0")
@@ -131,8 +133,10 @@ class Rows:
 class Compiler:
     """Makes SQL of the conditions of one query."""
 
-    def __init__(self, collection: Collection, tenant_pk: int) -> None:
+    def __init__(self, collection: Collection, tenant_pk: int, subject: str | None) -> None:
         self.collection = collection
+        #: As whom the caller sees asset ids; None sees all.
+        self.subject = subject
         self.tenant_pk = tenant_pk
         self.descriptor = Rows(collection.table, {(): collection.table})
         self._numbers = count(1)
@@ -184,10 +188,12 @@ class Compiler:
             else:
                 table, refers = _TABLES[self.collection][names]
                 tables.append(f"{table} AS {row}")
-                conditions.append(f"{row}.tenant_id = {owner}.tenant_id")
-                conditions.append(refers.format(row=row, owner=owner))
+                conditions.append(Sql(f"{row}.tenant_id = {owner}.tenant_id"))
+                conditions.append(Sql(refers.format(row=row, owner=owner)))
+                if self.subject is not None and table == projections.ASSET_IDS.table:
+                    conditions.append(Sql(_SEES.format(row=row), (self.subject,)))
             if lists[at].index is not None:
-                conditions.append(f"{row}.position = {lists[at].index}")
+                conditions.append(Sql(f"{row}.position = {lists[at].index}"))
             scope[lists[: at + 1]] = owner = row
         return Rows(owner, scope, tuple(tables), tuple(conditions))
 
@@ -200,7 +206,7 @@ class Compiler:
         converts = sql("{} IS NOT NULL", _cast_text(values, rows.alias))
         if not rows.tables:
             return sql("({} IS NULL OR {})", text, converts)
-        there = join(" AND ", [*map(Sql, rows.conditions), sql("{} IS NOT NULL", text)])
+        there = join(" AND ", [*rows.conditions, sql("{} IS NOT NULL", text)])
         tables = Sql(", ".join(rows.tables))
         return sql("coalesce((SELECT bool_or({}) FROM {} WHERE {}), TRUE)", converts, tables, there)
 

@@ -42,11 +42,12 @@ class DescriptorViewSet(RegistryViewSet):
         tenant_pk = caller(request).tenant_pk
         page = page_request(request, self.collection.name)
         rows, changed = filtered(request, self.filters, self.rows.of(tenant_pk))
+        document = querysets.seen(self.collection, caller(request).subject)
         which = {"after": page.after or 0, "size": page.size}
         if changed is None:
-            found = rows.page("document", **which)
+            found = rows.page(document, **which)
         else:
-            found = rows.page_of_changed(changed, tenant_pk, "document", **which)
+            found = rows.page_of_changed(changed, tenant_pk, document, **which)
         return page.response(found, item=lambda row: row[1].encode(), key=lambda row: row[0])
 
     def create(self, request: Request, **address: str) -> HttpResponse:
@@ -58,7 +59,8 @@ class DescriptorViewSet(RegistryViewSet):
 
     def retrieve(self, request: Request, **address: str) -> HttpResponse:
         identifier = self._identifier(request)
-        stored = querysets.stored(self.collection, caller(request).tenant_pk, identifier)
+        asking = caller(request)
+        stored = querysets.stored(self.collection, asking.tenant_pk, identifier, asking.subject)
         if stored is None:
             raise NotRegistered(self.collection.noun)
         response = json_response(stored.document)

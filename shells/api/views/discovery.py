@@ -33,7 +33,9 @@ class AssetLinksViewSet(RegistryViewSet):
     """`/lookup/shells/{aasIdentifier}` (O20 to O22)."""
 
     def retrieve(self, request: Request, **address: str) -> HttpResponse:
-        links = querysets.asset_links(caller(request).tenant_pk, self._shell(request))
+        links = querysets.asset_links(
+            caller(request).tenant_pk, self._shell(request), caller(request).subject
+        )
         if links is None:
             raise NotRegistered("shell with asset links")
         return json_response(links)
@@ -58,5 +60,6 @@ def _found(request: Request, operation: str, pairs: AssetLinkPairs) -> HttpRespo
     page = page_request(request, operation, to_json(sorted(pairs)))
     after = (0, 0) if page.after is None else (page.after[0], page.after[1])
     tenant_pk = caller(request).tenant_pk
-    rows = querysets.shells_by_asset_links(tenant_pk, pairs, after, page.size) if pairs else []
+    subject = caller(request).subject
+    rows = querysets.shells_by_asset_links(tenant_pk, pairs, after, page.size, subject) if pairs else []
     return page.response(rows, item=lambda row: to_json(row[1]), key=lambda row: row[0])

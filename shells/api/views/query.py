@@ -27,7 +27,7 @@ class QueryViewSet(RegistryViewSet):
         body = body_of(request)
         tenant_pk = caller(request).tenant_pk
         value = read_json(body)
-        query = compile_query(value, self.collection, tenant_pk)
+        query = compile_query(value, self.collection, tenant_pk, caller(request).subject)
         page = page_request(request, f"query/{self.collection.name}", to_json(value))
         rows = querysets.matching(
             self.collection,
@@ -36,6 +36,7 @@ class QueryViewSet(RegistryViewSet):
             after=page.after or 0,
             size=page.size,
             timeout_ms=settings.QUERY_TIMEOUT_MS,
+            subject=caller(request).subject,
         )
         return page.response(
             rows,

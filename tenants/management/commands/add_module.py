@@ -22,6 +22,9 @@ class Command(BaseCommand):
             help="what its tokens allow it to do (default: %(default)s)",
         )
         parser.add_argument(
+            "--subject", default="", help="for whom it reads, such as a business partner number"
+        )
+        parser.add_argument(
             "--expires-in", metavar="TIME", help="after which it is refused, such as 90d (default: never)"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -33,6 +36,7 @@ class Command(BaseCommand):
                 options["tenant"],
                 options["name"],
                 role=Role(options["role"]),
+                subject=options["subject"],
                 expires_at=timezone.now() + lifetime if lifetime else None,
             )
         except (ValueError, services.TenantError) as error:

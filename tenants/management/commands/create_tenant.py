@@ -20,10 +20,19 @@ class Command(BaseCommand):
             help="how strictly its descriptors are checked (default: %(default)s)",
         )
 
+        parser.add_argument(
+            "--asset-ids-by-subject",
+            action="store_true",
+            help="readers see an asset id with an external subject only if it is theirs, or for everybody",
+        )
+
     def handle(self, **options: Any) -> None:
         try:
             tenant = services.create_tenant(
-                options["id"], name=options["name"], validation=Validation(options["validation"])
+                options["id"],
+                name=options["name"],
+                validation=Validation(options["validation"]),
+                asset_ids_by_subject=options["asset_ids_by_subject"],
             )
         except services.TenantError as error:
             raise CommandError(str(error)) from None

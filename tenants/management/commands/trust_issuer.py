@@ -48,6 +48,11 @@ class Command(BaseCommand):
             "may be given several times (default: these three stand for themselves)",
         )
         parser.add_argument(
+            "--subject-claim",
+            default="",
+            help="the claim that says for whom a client reads (docs/identity.md)",
+        )
+        parser.add_argument(
             "--algorithm",
             action="append",
             default=[],
@@ -69,6 +74,7 @@ class Command(BaseCommand):
                 tenant_value=value,
                 roles_claim=options["roles_claim"],
                 role_map=dict(map(_mapping, options["role_map"])),
+                subject_claim=options["subject_claim"],
                 algorithms=options["algorithm"],
             )
         except services.TenantError as error:
