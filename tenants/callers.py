@@ -8,10 +8,11 @@ from tenants.models import Role, Tenant, Validation
 
 
 class CannotVerify(APIException):
-    """The token cannot be verified at the moment."""
+    """The token cannot be verified at the moment; `wait` goes into `Retry-After`."""
 
     status_code = 503
     default_detail = "the signing keys cannot be read; try again"
+    wait = 5
 
 
 class InvalidToken(AuthenticationFailed):

@@ -1,9 +1,12 @@
 """The admin shows every model, read-only, with search by identifier and a filter by tenant."""
 
+from datetime import timedelta
+
 import pytest
 from django.test import Client
 
 from shells.models import Shell
+from tenants import services
 from tests.bodies import CONTRACT_EXAMPLE
 from tests.conftest import Persona
 
@@ -69,9 +72,11 @@ def test_filter_by_tenant(admin_client: Client, alice: Persona, model: str, foun
 
 
 def test_a_secret_is_nowhere(admin_client: Client, alice: Persona) -> None:
+    alice.module, _ = services.rotate_secret("tenant-a", "alice", overlap=timedelta(hours=1))
     page = admin_client.get(f"/admin/tenants/module/{alice.module.pk}/change/").content.decode()
     assert alice.module.client_id in page
     assert alice.module.secret_digest not in page
+    assert str(alice.module.previous_secret_digest) not in page
     assert alice.secret not in page
 
 

@@ -454,6 +454,7 @@ class TestKeys:
         response = call(issuer.token())
         assert response.status_code == 503
         assert texts(response) == ["the keys of the token's issuer cannot be fetched; try again"]
+        assert response["Retry-After"] == "5"
         issuer.down = False
         assert call(issuer.token()).status_code == 404
 

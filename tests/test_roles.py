@@ -5,7 +5,8 @@ import json
 import pytest
 
 from shells.models import AssetLinks, BulkOperation, Shell, StandaloneSubmodel
-from tests.conftest import Persona, texts
+from tenants.models import Role, Tenant
+from tests.conftest import Persona, persona, texts
 from tests.test_tenant_isolation import API_ROUTES, address
 
 #: Route → verbs that a reader may use, and verbs for which a caller must be an editor.
@@ -58,7 +59,8 @@ def test_a_reader_may_not_write(bob: Persona, verb: str, route: str) -> None:
         assert not model._default_manager.exists()
 
 
+@pytest.mark.parametrize("role", [Role.EDITOR, Role.ADMIN])
 @pytest.mark.parametrize(("verb", "route"), READING + WRITING)
-def test_an_editor_may_do_both(alice: Persona, verb: str, route: str) -> None:
-    status, _ = call(alice, verb, route)
+def test_others_may_do_both(tenant_a: Tenant, role: Role, verb: str, route: str) -> None:
+    status, _ = call(persona(tenant_a, "somebody", role), verb, route)
     assert status not in (401, 403, 405)

@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from tenants import issuing, services
 from tenants.models import Role, Tenant, TrustedIssuer
+from tests.issuer import running_issuer
 from tests.query_counts import expected_query_count
 
 ISSUER = "https://login.example/realms/factory"
@@ -80,6 +81,17 @@ def test_once_more_says_anew(tenant_a: Tenant) -> None:
     trust()
     trusted = TrustedIssuer.objects.get()
     assert (trusted.tenant_claim, trusted.roles_claim, trusted.enabled) == ("", "roles", True)
+
+
+def test_its_keys_can_be_fetched_first(tenant_a: Tenant, settings: Settings) -> None:
+    settings.DEBUG = True
+    with running_issuer() as issuer:
+        trust("--check", issuer=issuer.url)
+        assert issuer.requests == ["/.well-known/openid-configuration", "/keys"]
+        issuer.down = True
+        with pytest.raises(CommandError, match=r"openid-configuration answers 503$"):
+            trust("--check", "--audience", "another", issuer=issuer.url)
+    assert TrustedIssuer.objects.get().audiences == ["registry"]
 
 
 def test_several_tenants_may_trust_one_issuer(tenant_a: Tenant, tenant_b: Tenant) -> None:

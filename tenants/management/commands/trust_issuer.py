@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tenants import services
+from tenants import issuers, services
 from tenants.models import Algorithm, Role
 
 
@@ -60,10 +60,15 @@ class Command(BaseCommand):
             help=f"how its tokens may be signed; may be given several times: {', '.join(Algorithm.values)} "
             "(default: RS256, PS256, ES256)",
         )
+        parser.add_argument(
+            "--check", action="store_true", help="fetch its keys first, and trust it only if they can be had"
+        )
 
     def handle(self, **options: Any) -> None:
         claim, _, value = options["tenant_claim"].partition("=")
         try:
+            if options["check"]:
+                issuers.fetch(issuers.Source(options["issuer"], options["jwks_uri"]))
             trusted = services.trust_issuer(
                 options["tenant"],
                 options["issuer"],
@@ -77,7 +82,7 @@ class Command(BaseCommand):
                 subject_claim=options["subject_claim"],
                 algorithms=options["algorithm"],
             )
-        except services.TenantError as error:
+        except (issuers.KeysUnavailable, services.TenantError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"tenant {trusted.tenant.identifier} trusts {trusted.issuer}")
 
