@@ -5,13 +5,16 @@ Each function is one transaction, and takes a number of statements that does not
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
+from psycopg.errors import DeadlockDetected, UniqueViolation
 from pydantic_core import from_json, to_json
 
 from shells import projections, querysets, statements
 from shells.collections import SHELLS, SUBMODELS, Collection
+from shells.copying import Prepared, keyed
 from shells.descriptors import Document
 from shells.identifiers import digest
 from shells.projections import Members, Row
@@ -234,6 +237,111 @@ def _insert_projections(collection: Collection, tenant_pk: int, documents: Seque
     _run(statements.insert_projections(collection), parameters)
 
 
+# --- Imports ------------------------------------------------------------------------------------------
+
+
+class OnConflict(StrEnum):
+    """What becomes of a descriptor whose id is registered already."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+    REPLACE = "replace"
+
+
+class Fate(StrEnum):
+    """What became of a descriptor."""
+
+    CREATED = "created"
+    REPLACED = "replaced"
+    #: It is registered exactly as it is: nothing was written.
+    UNCHANGED = "unchanged"
+    SKIPPED = "skipped"
+    #: Its id is taken, and that is a defect.
+    TAKEN = "taken"
+
+
+#: How often a batch is tried that meets other writers of the same ids.
+ATTEMPTS = 10
+
+
+def copy_many(
+    collection: Collection, tenant_pk: int, items: Sequence[Prepared], on_conflict: OnConflict
+) -> list[Fate]:
+    """Store descriptors by COPY, as an import does; their ids differ. Returns what became of each.
+
+    What others register at the same moment is met as if it had been there before. Raises OperationalError if
+    that cannot be had, because they and we wait for each other again and again.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with transaction.atomic():
+                return _copy_many(collection, tenant_pk, items, on_conflict)
+        except (IntegrityError, OperationalError) as error:
+            met = isinstance(error.__cause__, UniqueViolation | DeadlockDetected)
+            if not met or attempt == ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
+
+
+def fates(
+    collection: Collection, tenant_pk: int, items: Sequence[Prepared], on_conflict: OnConflict
+) -> list[Fate]:
+    """What `copy_many` would do now; nothing is written."""
+    with transaction.atomic():
+        present = _present(collection, tenant_pk, items, on_conflict)
+        return [_fate(item, present, on_conflict) for item in items]
+
+
+def _copy_many(
+    collection: Collection, tenant_pk: int, items: Sequence[Prepared], on_conflict: OnConflict
+) -> list[Fate]:
+    present = _present(collection, tenant_pk, items, on_conflict)
+    found = [_fate(item, present, on_conflict) for item in items]
+    new = [item for item, fate in zip(items, found, strict=True) if fate is Fate.CREATED]
+    changed = [item for item, fate in zip(items, found, strict=True) if fate is Fate.REPLACED]
+    if new:
+        keys = [key for (key,) in _rows(statements.new_keys(collection), {"count": len(new)})]
+        _copy(statements.copy_descriptors(collection), keyed([item.row for item in new], keys))
+        _copy_projections(collection, new, keys)
+    if changed:
+        keys = [present[item.digest][0] for item in changed]
+        _run(statements.create_replacements(collection), {})
+        table = f"{statements.REPLACEMENTS}_{collection.owner}"
+        rows = keyed([item.row for item in changed], keys)
+        _copy(statements.copy_descriptors(collection, table=table), rows)
+        _run(statements.replace_by_replacements(collection), {"tenant": tenant_pk})
+        digests = [item.digest for item in changed]
+        _run(statements.delete_projections(collection), {"tenant": tenant_pk, "digests": digests})
+        _copy_projections(collection, changed, keys)
+    if new or changed:
+        _forget_links(collection, tenant_pk, [item.digest for item in (*new, *changed)])
+    return found
+
+
+def _present(
+    collection: Collection, tenant_pk: int, items: Sequence[Prepared], on_conflict: OnConflict
+) -> dict[str, tuple[int, str]]:
+    """Key and checksum of each descriptor that is there, by digest; locked if it may be replaced."""
+    _run(statements.BY_INDEX, {})
+    sql = statements.present(collection, lock=on_conflict is OnConflict.REPLACE)
+    rows = _rows(sql, {"tenant": tenant_pk, "digests": [item.digest for item in items]})
+    return {digest: (key, checksum) for digest, key, checksum in rows}
+
+
+def _fate(item: Prepared, present: dict[str, tuple[int, str]], on_conflict: OnConflict) -> Fate:
+    if item.digest not in present:
+        return Fate.CREATED
+    if on_conflict is OnConflict.REPLACE:
+        return Fate.UNCHANGED if present[item.digest][1] == item.checksum else Fate.REPLACED
+    return Fate.SKIPPED if on_conflict is OnConflict.SKIP else Fate.TAKEN
+
+
+def _copy_projections(collection: Collection, items: Sequence[Prepared], keys: Sequence[int]) -> None:
+    for place, projection in enumerate(collection.projections):
+        rows = keyed([item.projections[place] for item in items], keys)
+        _copy(statements.copy_projection(collection, projection), rows)
+
+
 # --- Discovery ----------------------------------------------------------------------------------------
 
 
@@ -292,6 +400,11 @@ def _rows(sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return list(cursor.fetchall())
+
+
+def _copy(sql: str, rows: bytes) -> None:
+    with connection.cursor() as cursor, connection.wrap_database_errors, cursor.cursor.copy(sql) as copy:
+        copy.write(rows)
 
 
 def _text(value: Any) -> str | None:

@@ -130,6 +130,76 @@ WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[]) RETU
 """
 
 
+# --- Imports: COPY --------------------------------------------------------------------------------------
+
+#: The planner has no statistics of tables that are being filled, and would read them whole for each batch.
+BY_INDEX = "SET LOCAL enable_seqscan = off"
+
+
+@cache
+def present(collection: Collection, *, lock: bool) -> str:
+    """Digest, key and checksum of the document (`copying.checksum`) of each descriptor that is there.
+
+    Without a lock, for which the checksum is not asked for, it is empty. Parameters: tenant, digests.
+    """
+    checksum = "encode(sha256(convert_to(document, 'UTF8')), 'hex')" if lock else "''"
+    return f"""
+SELECT replace(digest::text, '-', ''), id, {checksum} FROM {collection.table}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+{"ORDER BY digest FOR UPDATE" if lock else ""}
+"""
+
+
+@cache
+def new_keys(collection: Collection) -> str:
+    """Keys for new descriptors, in ascending order. Parameter: how many."""
+    return f"""
+SELECT nextval(pg_get_serial_sequence('{collection.table}', 'id')) AS key
+FROM generate_series(1, %(count)s) ORDER BY key
+"""
+
+
+@cache
+def copy_descriptors(collection: Collection, *, table: str | None = None) -> str:
+    """Copy the rows of `copying.Prepared.row`, with their keys, into the collection's table or one like it."""
+    columns = ["id", "tenant_id", "digest", "identifier", "document", *collection.columns]
+    return f"COPY {table or collection.table} ({', '.join(columns)}) FROM STDIN"
+
+
+@cache
+def copy_projection(collection: Collection, projection: Projection) -> str:
+    """Copy the rows of `copying.Prepared.projections`, with the keys of their descriptors."""
+    return f"COPY {projection.table} ({collection.owner}, tenant_id, {_names(projection.columns)}) FROM STDIN"
+
+
+#: Where the new documents of descriptors that are replaced wait for it.
+REPLACEMENTS = "import_replacements"
+
+
+@cache
+def create_replacements(collection: Collection) -> str:
+    columns = _names({"digest": "uuid", "identifier": "text", "document": "text", **collection.columns})
+    return f"""
+CREATE TEMPORARY TABLE IF NOT EXISTS {REPLACEMENTS}_{collection.owner} ON COMMIT DELETE ROWS AS
+SELECT id, tenant_id, {columns} FROM {collection.table} WITH NO DATA
+"""
+
+
+@cache
+def replace_by_replacements(collection: Collection) -> str:
+    """Give the descriptors in the temporary table their new documents, and empty it. Parameter: tenant."""
+    changed = ["document", *collection.columns]
+    table = f"{REPLACEMENTS}_{collection.owner}"
+    return f"""
+WITH replacement AS (DELETE FROM {table} RETURNING *)
+UPDATE {collection.table} AS descriptor
+SET {", ".join(f"{name} = replacement.{name}" for name in changed)}, updated_at = now()
+FROM replacement
+WHERE descriptor.tenant_id = %(tenant)s AND replacement.tenant_id = descriptor.tenant_id
+    AND descriptor.id = replacement.id
+"""
+
+
 _ONE = "tenant_id = %(tenant)s AND digest = %(digest)s AND identifier = %(identifier)s"
 
 FORGET_LINKS = """

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.descriptors import shell_descriptor, shell_id
+from shells.generating import shell_descriptor, shell_id
 from shells.identifiers import encode
 from tenants.secrets import DEMO_CLIENT_ID, DEMO_SECRET
 from tests.aasx import shell_descriptors
