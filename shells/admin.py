@@ -10,6 +10,7 @@ from shells.models import (
     AssetLinks,
     BulkOperation,
     Endpoint,
+    ImportRun,
     Shell,
     StandaloneEndpoint,
     StandaloneSubmodel,
@@ -110,3 +111,11 @@ class BulkOperationAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkOperation]:
         queryset: QuerySet[BulkOperation] = super().get_queryset(request)
         return queryset.defer("body")
+
+
+@admin.register(ImportRun)
+class ImportRunAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "tenant", "counts", "started_at", "updated_at", "finished_at"]
+    list_filter = ["tenant"]
+    list_select_related = ["tenant"]
+    ordering = ["-updated_at"]

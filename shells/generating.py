@@ -8,10 +8,26 @@ from typing import Any
 
 SUBMODELS = ("Nameplate", "TechnicalData", "HandoverDocumentation", "CarbonFootprint", "TimeSeries")
 PRODUCTS = (
-    ("Motor", "Three-phase asynchronous motor with encoder and brake, ", "Drehstrom-Asynchronmotor mit Geber, "),
-    ("Pump", "Self-priming centrifugal pump with a stainless casing, ", "Selbstansaugende Kreiselpumpe, rostfrei, "),
-    ("Drive", "Frequency converter with braking chopper and filter, ", "Frequenzumrichter mit Bremschopper, "),
-    ("Valve", "Proportional directional valve with position control, ", "Proportional-Wegeventil, lagegeregelt, "),
+    (
+        "Motor",
+        "Three-phase asynchronous motor with encoder and brake, ",
+        "Drehstrom-Asynchronmotor mit Geber, ",
+    ),
+    (
+        "Pump",
+        "Self-priming centrifugal pump with a stainless casing, ",
+        "Selbstansaugende Kreiselpumpe, rostfrei, ",
+    ),
+    (
+        "Drive",
+        "Frequency converter with braking chopper and filter, ",
+        "Frequenzumrichter mit Bremschopper, ",
+    ),
+    (
+        "Valve",
+        "Proportional directional valve with position control, ",
+        "Proportional-Wegeventil, lagegeregelt, ",
+    ),
 )
 
 

@@ -96,6 +96,56 @@ def stored(collection: Collection, tenant_pk: int, identifier: str) -> Stored | 
     return Stored(document, created.decode(), modified.decode())
 
 
+# --- Projections --------------------------------------------------------------------------------------
+
+
+class Projected(NamedTuple):
+    """A descriptor, and what is stored of all that is read out of it."""
+
+    key: int
+    tenant_pk: int
+    document: str
+    #: The columns of the collection.
+    values: dict[str, Any]
+    #: The rows of each projection, in the order of the collection's projections.
+    rows: list[list[dict[str, Any]]]
+
+
+@cache
+def _projected(collection: Collection) -> str:
+    parts = ", ".join(
+        f"""(
+    SELECT coalesce(jsonb_agg(to_jsonb(row)), '[]')
+    FROM (
+        SELECT {", ".join(projection.columns)} FROM {projection.table}
+        WHERE tenant_id = descriptor.tenant_id AND {collection.owner} = descriptor.id ORDER BY id
+    ) AS row
+)"""
+        for projection in collection.projections
+    )
+    values = ", ".join(f"'{name}', {name}" for name in collection.columns)
+    return f"""
+SELECT id, tenant_id, document, jsonb_build_object({values}), {parts} FROM {collection.table} AS descriptor
+WHERE id > %s AND (%s::int IS NULL OR tenant_id = %s) ORDER BY id LIMIT %s
+"""
+
+
+def projected(
+    collection: Collection, tenant_pk: int | None, after: int, size: int, *, lock: bool = False
+) -> list[Projected]:
+    """Up to `size` descriptors of a tenant (None: of all) from a key on, with their projections.
+
+    With `lock` nobody can change them until the transaction ends.
+    """
+    sql = _projected(collection) + (" FOR UPDATE" if lock else "")
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [after, tenant_pk, tenant_pk, size])
+        return [
+            Projected(key, tenant, document, from_json(values), [from_json(rows) for rows in projections])
+            for key, tenant, document, values, *projections in cursor.fetchall()
+        ]
+
+
 # --- Discovery ----------------------------------------------------------------------------------------
 
 _ASSET_LINKS = """

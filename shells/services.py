@@ -283,13 +283,51 @@ def copy_many(
     raise AssertionError("unreachable")
 
 
-def fates(
+def begin_foreseeing() -> None:
+    """Before the first `foresee` of a dry run: nothing has been seen."""
+    _run(statements.CREATE_SEEN, {})
+
+
+def foresee(
     collection: Collection, tenant_pk: int, items: Sequence[Prepared], on_conflict: OnConflict
 ) -> list[Fate]:
-    """What `copy_many` would do now; nothing is written."""
+    """What `copy_many` would do now, had it done what was foreseen before; nothing is written."""
     with transaction.atomic():
         present = _present(collection, tenant_pk, items, on_conflict)
-        return [_fate(item, present, on_conflict) for item in items]
+        first = {row[0] for row in _rows(statements.SEE, {"digests": [item.digest for item in items]})}
+    for item in items:
+        if item.digest not in first:
+            present.setdefault(item.digest, (0, ""))
+    return [_fate(item, present, on_conflict) for item in items]
+
+
+def begin_run(tenant_pk: int, key: str, sources: Sequence[str], state: str) -> None:
+    """Write down that an import begins; what is known of an earlier one of the same files is forgotten."""
+    parameters = {"tenant": tenant_pk, "key": key, "sources": to_json(sources).decode(), "state": state}
+    _run(statements.BEGIN_RUN, parameters)
+
+
+def note_run(
+    tenant_pk: int,
+    key: str,
+    *,
+    part: int,
+    item: int,
+    counts: dict[str, int],
+    report_size: int,
+    finished: bool = False,
+) -> None:
+    """Write down how far an import is: in the transaction of a batch, so that the two cannot differ."""
+    parameters = {
+        "tenant": tenant_pk,
+        "key": key,
+        "part": part,
+        "item": item,
+        "counts": to_json(counts).decode(),
+        "report_size": report_size,
+        "finished": finished,
+    }
+    _run(statements.NOTE_RUN, parameters)
 
 
 def _copy_many(
@@ -340,6 +378,48 @@ def _copy_projections(collection: Collection, items: Sequence[Prepared], keys: S
     for place, projection in enumerate(collection.projections):
         rows = keyed([item.projections[place] for item in items], keys)
         _copy(statements.copy_projection(collection, projection), rows)
+
+
+# --- Rebuilding -----------------------------------------------------------------------------------------
+
+
+def rebuild_projections(
+    collection: Collection, tenant_pk: int | None, after: int, size: int, *, check: bool
+) -> tuple[int | None, int, list[str]]:
+    """Make what is read out of up to `size` documents anew, from the key `after` on, wherever it differs.
+
+    With `check`, nothing is written. Returns the last key, None at the end; how many documents were looked at;
+    the ids of those whose projections differed.
+    """
+    with transaction.atomic():
+        found = querysets.projected(collection, tenant_pk, after, size, lock=not check)
+        wrong = [
+            (item.tenant_pk, Document(members, item.document))
+            for item in found
+            if not _is_right(collection, item, members := from_json(item.document))
+        ]
+        if not check:
+            for owner, document in wrong:
+                _replace_projections(collection, owner, document)
+    return (found[-1].key if found else None), len(found), [document.id for _, document in wrong]
+
+
+def _is_right(collection: Collection, item: querysets.Projected, members: Members) -> bool:
+    rows = [projection.rows(item.tenant_pk, members) for projection in collection.projections]
+    for part in rows:
+        for row in part:
+            if "digest" in row:
+                row["digest"] = _uuid(row["digest"])
+    return collection.values(members) == item.values and rows == item.rows
+
+
+def _replace_projections(collection: Collection, tenant_pk: int, document: Document) -> None:
+    """The document stays, and so does the time of its last change."""
+    values = {column: _text(value) for column, value in collection.values(document.members).items()}
+    key = {"tenant": tenant_pk, "digests": [digest(document.id)]}
+    _run(statements.set_columns(collection), {**key, **values})
+    _run(statements.delete_projections(collection), key)
+    _insert_projections(collection, tenant_pk, [document])
 
 
 # --- Discovery ----------------------------------------------------------------------------------------

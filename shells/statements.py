@@ -101,6 +101,16 @@ def insert_projections(collection: Collection) -> str:
     return f"{_owner(collection)}{parts} SELECT count(*) FROM owner"
 
 
+@cache
+def set_columns(collection: Collection) -> str:
+    """Set the columns that are read out of documents. Parameters: tenant, digests, and each column by its name."""
+    columns = ", ".join(f"{name} = %({name})s::{type_}" for name, type_ in collection.columns.items())
+    return f"""
+UPDATE {collection.table} SET {columns}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+"""
+
+
 def _owner(collection: Collection) -> str:
     return f"""
 WITH owner AS (
@@ -197,6 +207,31 @@ SET {", ".join(f"{name} = replacement.{name}" for name in changed)}, updated_at 
 FROM replacement
 WHERE descriptor.tenant_id = %(tenant)s AND replacement.tenant_id = descriptor.tenant_id
     AND descriptor.id = replacement.id
+"""
+
+
+#: What a dry run has seen already; gone with the session.
+CREATE_SEEN = """
+CREATE TEMPORARY TABLE IF NOT EXISTS import_seen (digest uuid PRIMARY KEY);
+TRUNCATE import_seen
+"""
+SEE = """
+INSERT INTO import_seen SELECT unnest(%(digests)s::text[])::uuid
+ON CONFLICT DO NOTHING RETURNING replace(digest::text, '-', '')
+"""
+
+BEGIN_RUN = """
+INSERT INTO shells_importrun AS run (tenant_id, key, sources, state, part, item, counts, report_size)
+VALUES (%(tenant)s, %(key)s, %(sources)s, %(state)s, 0, 0, '{}', 0)
+ON CONFLICT (key, tenant_id) DO UPDATE SET
+    sources = EXCLUDED.sources, state = EXCLUDED.state, part = 0, item = 0, counts = '{}', report_size = 0,
+    started_at = now(), updated_at = now(), finished_at = NULL
+"""
+NOTE_RUN = """
+UPDATE shells_importrun SET
+    part = %(part)s, item = %(item)s, counts = %(counts)s, report_size = %(report_size)s, updated_at = now(),
+    finished_at = CASE WHEN %(finished)s THEN now() END
+WHERE tenant_id = %(tenant)s AND key = %(key)s
 """
 
 
