@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from shells.collections import Collection
 from shells.defects import Defect
 from shells.identifiers import GLOBAL_ASSET_ID, digest, is_global_asset_id, pair_hash
+from shells.projections import Projection
 from shells.query import InvalidQuery, Query
 
 Row = TypeVar("Row", bound=models.Model)
@@ -113,16 +114,18 @@ class Projected(NamedTuple):
 
 @cache
 def _projected(collection: Collection) -> str:
-    parts = ", ".join(
-        f"""(
+    def rows(projection: Projection) -> str:
+        places = [name for name in ("submodel_position", "position") if name in projection.columns]
+        order = ", ".join(f"{place} NULLS FIRST" for place in places)
+        return f"""(
     SELECT coalesce(jsonb_agg(to_jsonb(row)), '[]')
     FROM (
         SELECT {", ".join(projection.columns)} FROM {projection.table}
-        WHERE tenant_id = descriptor.tenant_id AND {collection.owner} = descriptor.id ORDER BY id
+        WHERE tenant_id = descriptor.tenant_id AND {collection.owner} = descriptor.id ORDER BY {order}
     ) AS row
 )"""
-        for projection in collection.projections
-    )
+
+    parts = ", ".join(map(rows, collection.projections))
     values = ", ".join(f"'{name}', {name}" for name in collection.columns)
     return f"""
 SELECT id, tenant_id, document, jsonb_build_object({values}), {parts} FROM {collection.table} AS descriptor
