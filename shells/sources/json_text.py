@@ -141,6 +141,8 @@ class Text:
                 # A number at the end of what was read may go on.
                 if end < len(self._text) or self._text[end - 1] in '"]}' or not self._more(size):
                     text = self._text[self._position : end]
+                    if len(text) > self._limit:
+                        raise Unreadable(f"a value is longer than {self._limit} bytes", line)
                     self._skip_to(end)
                     return Value(line, text, value)
                 continue

@@ -16,6 +16,8 @@ MAX_RATIO = 500
 ALWAYS_ALLOWED_BYTES = 64 * 1024 * 1024
 #: zstd remembers so much of what it unpacked (its own limit unless `--long=28` or more was used to pack).
 MAX_WINDOW_BYTES = 128 * 1024 * 1024
+#: So much is unpacked in one step: a bomb gives 32,768 times as much.
+ZSTD_STEP_BYTES = 1024
 BUFFER_BYTES = 1024 * 1024
 
 
@@ -26,9 +28,7 @@ def unpacked(stream: Stream) -> Stream:
     if start.startswith(GZIP):
         return _buffered(gzip.GzipFile(fileobj=_as_binary(counted)), counted, "gzip")
     if start == ZSTD:
-        decompressor = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
-        reader = decompressor.stream_reader(_as_binary(counted), read_across_frames=True)
-        return _buffered(reader, counted, "zstd")
+        return _buffered(_ZstdFile(_as_binary(counted)), counted, "zstd")
     return stream
 
 
@@ -38,6 +38,36 @@ def _buffered(packed: Any, source: "_Counted", name: str) -> Stream:
 
 def _as_binary(stream: io.RawIOBase) -> IO[bytes]:
     return io.BufferedReader(stream, BUFFER_BYTES)
+
+
+class _ZstdFile:
+    """Frames of zstd, one after the other.
+
+    The library's own reader takes the end of the file for the end of a frame, and so loses what was cut off.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._library = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
+        self._frame = self._library.decompressobj()
+        self._inside = False
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Raises EOFError if the data ends within a frame."""
+        while not self._rest:
+            packed = self._frame.unused_data if self._frame.eof else b""
+            packed = packed or self._stream.read(ZSTD_STEP_BYTES)
+            if not packed:
+                if self._inside:
+                    raise EOFError
+                break
+            if self._frame.eof:
+                self._frame = self._library.decompressobj()
+            self._rest = self._frame.decompress(packed)
+            self._inside = not self._frame.eof
+        data, self._rest = self._rest[:size], self._rest[size:]
+        return data
 
 
 class _Counted(io.RawIOBase):
