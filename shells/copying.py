@@ -69,15 +69,15 @@ def _lines(tenant: str, rows: list[dict[str, Any]], columns: dict[str, str], pla
 
 
 def _line(values: list[Any], plain: bool) -> bytes:
-    fields = [value if value.__class__ is str else _text(value) for value in values]
-    if not plain:
-        # \N is how COPY writes NULL; a text cannot come out like that, for its backslash is escaped.
-        fields = [field if field == r"\N" else field.translate(_ESCAPES) for field in fields]
+    if plain:
+        fields = [value if value.__class__ is str else _text(value) for value in values]
+    else:
+        fields = [r"\N" if value is None else _text(value).translate(_ESCAPES) for value in values]
     return ("\0\t" + "\t".join(fields) + "\n").encode()
 
 
 def _text(value: Any) -> str:
-    """A value that is no text: nothing, a number, or a reference as JSON."""
+    """A value as COPY has it, before anything is escaped: a reference is JSON, nothing is \\N."""
     if value is None:
         return r"\N"
-    return str(value) if isinstance(value, int) else to_json(value).decode()
+    return str(value) if isinstance(value, int | str) else to_json(value).decode()

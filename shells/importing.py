@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from multiprocessing import get_context
 from pathlib import Path
@@ -154,8 +154,9 @@ def run(
         counts = checkpoint.begin()
         report.begin(checkpoint.report_size)
         try:
+            progress(counts)
             if not checkpoint.finished:
-                _run(tenant_pk, feed, options, counts, checkpoint, report, progress)
+                counts = _run(tenant_pk, feed, options, counts, checkpoint, report, progress)
         finally:
             report.close()
     logger.info("shells_imported", tenant_pk=tenant_pk, sources=list(feed.names), **asdict(counts))
@@ -170,19 +171,22 @@ def _run(
     checkpoint: "_Checkpoint",
     report: Report,
     progress: Callable[[Counts], None],
-) -> None:
+) -> Counts:
     if options.dry_run:
         services.begin_foreseeing()
     with transaction.atomic() if options.atomic else nullcontext():
         for batch, found in _checked(_batches(feed, checkpoint), tenant_pk, options):
             with nullcontext() if options.dry_run else transaction.atomic():
-                rejections = _written(tenant_pk, batch, found, options, counts)
-                checkpoint.note(batch, counts, report.add(rejections))
+                after = replace(counts)
+                rejections = _written(tenant_pk, batch, found, options, after)
+                checkpoint.note(batch, after, report.add(rejections))
+            counts = after
             progress(counts)
         if options.atomic and counts.rejected and not options.dry_run:
             transaction.set_rollback(True)
-            counts.created = counts.replaced = 0
+            counts = replace(counts, created=0, replaced=0)
     checkpoint.finish(counts, report.add([]))
+    return counts
 
 
 # --- Batches ------------------------------------------------------------------------------------------
