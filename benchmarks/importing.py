@@ -44,7 +44,7 @@ def main() -> None:
     with psycopg.connect(
         host=host, user=embedded.USER, dbname=embedded.DATABASE, autocommit=True
     ) as database:
-        if not database.execute("SELECT FROM tenants_tenant WHERE identifier = %s", [TENANT]).fetchone():
+        if not database.execute("SELECT 1 FROM tenants_tenant WHERE identifier = %s", [TENANT]).fetchone():
             manage("create_tenant", TENANT)
         file = VAR / f"{options.count}.jsonl"
         if not file.exists():
