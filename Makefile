@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt bench fuzz openapi lock clean
+.PHONY: help run test lint fmt bench bench-import fuzz openapi lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1 \2/p' Makefile | while read -r name text; do \
-		printf '  %-8s %s\n' "$$name" "$$text"; done
+		printf '  %-12s %s\n' "$$name" "$$text"; done
 
 run: $(VENV)/runtime ## Set up what is missing, then serve with a demo tenant on port 8000, or PORT
 	@exec $(BIN)/python -m registry_project.server --demo
@@ -29,6 +29,9 @@ fmt: $(VENV)/development ## Put the code into the common form
 
 bench: $(VENV)/development ## Requests per second beside a no-op view (needs wrk); BENCH=--help for options
 	$(BIN)/python -m benchmarks.api $(BENCH)
+
+bench-import: $(VENV)/development ## Imported descriptors per second beside raw COPY; BENCH=--help for options
+	$(BIN)/python -m benchmarks.importing $(BENCH)
 
 fuzz: $(VENV)/development ## Ten minutes of made-up requests against a real server; FUZZ=--help for options
 	$(BIN)/python -m tests.fuzz $(FUZZ)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import httpx
 
-from benchmarks.descriptors import shell_body, shell_id
+from shells.generating import shell_body, shell_id
 
 ROOT = Path(__file__).resolve().parent.parent
 VAR = ROOT / "var" / "bench"

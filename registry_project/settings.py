@@ -130,6 +130,16 @@ QUERY_TIMEOUT_MS = env.int("QUERY_TIMEOUT_MS", default=5000)
 #: How long a client can ask what came of its bulk operation.
 BULK_RESULT_SECONDS = env.int("BULK_RESULT_SECONDS", default=24 * 3600)
 
+# --- Import from another registry ---------------------------------------------------------------------
+
+#: How `import_shells --from-registry` gets its tokens (contract §5.3); without an address it sends none.
+IMPORT_CREDENTIALS = {
+    "token_url": env.str("IMPORT_TOKEN_URL", default=""),
+    "client_id": env.str("IMPORT_CLIENT_ID", default=""),
+    "client_secret": env.str("IMPORT_CLIENT_SECRET", default=""),
+    "scope": env.str("IMPORT_SCOPE", default=f"aud:{TARGET_CLIENTS[0].client_id} openid"),
+}
+
 # --- Database -----------------------------------------------------------------------------------------
 
 _embedded_database = {

@@ -11,6 +11,7 @@ from shells.models import (
     BulkOperation,
     Change,
     Endpoint,
+    ImportRun,
     Shell,
     StandaloneEndpoint,
     StandaloneSubmodel,
@@ -123,3 +124,11 @@ class BulkOperationAdmin(ReadOnlyAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[BulkOperation]:
         queryset: QuerySet[BulkOperation] = super().get_queryset(request)
         return queryset.defer("body")
+
+
+@admin.register(ImportRun)
+class ImportRunAdmin(ReadOnlyAdmin):
+    list_display = ["__str__", "tenant", "counts", "started_at", "updated_at", "finished_at"]
+    list_filter = ["tenant"]
+    list_select_related = ["tenant"]
+    ordering = ["-updated_at"]

@@ -381,3 +381,29 @@ class BulkOperation(models.Model):
 
     def __str__(self) -> str:
         return str(self.handle)
+
+
+class ImportRun(models.Model):
+    """An import of files, and how far it is: written with each batch, so that it can go on after a crash."""
+
+    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False, help_text="For whom it imports.")
+    key = models.UUIDField(editable=False, help_text="Digest of the names of what is imported.")
+    sources = models.JSONField(help_text="The names of what is imported.")
+    state = models.TextField(help_text="Digest of names, sizes and times of change of the files.")
+    part = models.IntegerField(default=0, help_text="How many files are done.")
+    item = models.BigIntegerField(default=0, help_text="How many items of the next file are done.")
+    counts = models.JSONField(default=dict, help_text="What became of the items that are done.")
+    report_size = models.BigIntegerField(default=0, help_text="The bytes of the report on them.")
+    started_at = models.DateTimeField(db_default=Now(), help_text="When it began.")
+    updated_at = models.DateTimeField(db_default=Now(), help_text="When its last batch was written.")
+    finished_at = models.DateTimeField(null=True, help_text="When all was done; empty: it can be resumed.")
+
+    objects = TenantQuerySet["ImportRun"].as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["key", "tenant"], name="import_run_is_unique_in_tenant"),
+        ]
+
+    def __str__(self) -> str:
+        return ", ".join(self.sources)

@@ -14,7 +14,7 @@ Members = dict[str, Any]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Projection:
     """A table of rows that are read out of documents."""
 

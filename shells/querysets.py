@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from shells.collections import SHELLS, Collection
 from shells.defects import Defect
 from shells.identifiers import GLOBAL_ASSET_ID, digest, is_global_asset_id, pair_hash
+from shells.projections import Projection
 from shells.query import InvalidQuery, Query
 
 #: So many asset links are joined, in the order that the planner finds best; it would take seconds to find that
@@ -61,7 +62,7 @@ class ShellQuerySet(TenantQuerySet[Any]):
         sql, params = _equals("asset_type", asset_type)
         return self.filter(RawSQL(sql, params, models.BooleanField()))
 
-    def with_asset_ids(self, tenant_pk: int, pairs: AssetLinkPairs, subject: str | None) -> Self:
+    def with_asset_ids(self, tenant_pk: int, pairs: AssetLinkPairs, subject: str | None = None) -> Self:
         """The shells of a tenant whose descriptors have all these asset ids, as far as `subject` sees them."""
         found, others = self, []
         for name, value in pairs:
@@ -115,6 +116,58 @@ def stored(
     assert created is not None
     assert modified is not None
     return Stored(document, created.decode(), modified.decode())
+
+
+# --- Projections --------------------------------------------------------------------------------------
+
+
+class Projected(NamedTuple):
+    """A descriptor, and what is stored of all that is read out of it."""
+
+    key: int
+    tenant_pk: int
+    document: str
+    #: The columns of the collection.
+    values: dict[str, Any]
+    #: The rows of each projection, in the order of the collection's projections.
+    rows: list[list[dict[str, Any]]]
+
+
+@cache
+def _projected(collection: Collection) -> str:
+    def rows(projection: Projection) -> str:
+        places = [name for name in ("submodel_position", "position") if name in projection.columns]
+        order = ", ".join(f"{place} NULLS FIRST" for place in places)
+        return f"""(
+    SELECT coalesce(jsonb_agg(to_jsonb(row)), '[]')
+    FROM (
+        SELECT {", ".join(projection.columns)} FROM {projection.table}
+        WHERE tenant_id = descriptor.tenant_id AND {collection.owner} = descriptor.id ORDER BY {order}
+    ) AS row
+)"""
+
+    parts = ", ".join(map(rows, collection.projections))
+    values = ", ".join(f"'{name}', {name}" for name in collection.columns)
+    return f"""
+SELECT id, tenant_id, document, jsonb_build_object({values}), {parts} FROM {collection.table} AS descriptor
+WHERE id > %s AND (%s::int IS NULL OR tenant_id = %s) ORDER BY id LIMIT %s
+"""
+
+
+def projected(
+    collection: Collection, tenant_pk: int | None, after: int, size: int, *, lock: bool = False
+) -> list[Projected]:
+    """Up to `size` descriptors of a tenant (None: of all) from a key on, with their projections.
+
+    With `lock` nobody can change them until the transaction ends.
+    """
+    sql = _projected(collection) + (" FOR UPDATE" if lock else "")
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [after, tenant_pk, tenant_pk, size])
+        return [
+            Projected(key, tenant, document, from_json(values), [from_json(rows) for rows in projections])
+            for key, tenant, document, values, *projections in cursor.fetchall()
+        ]
 
 
 # --- Discovery ----------------------------------------------------------------------------------------

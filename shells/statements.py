@@ -121,6 +121,16 @@ def insert_projections(collection: Collection) -> str:
     return f"{_owner(collection)}{parts} SELECT count(*) FROM owner"
 
 
+@cache
+def set_columns(collection: Collection) -> str:
+    """Set the columns that are read out of documents. Parameters: tenant, digests, and each column by its name."""
+    columns = ", ".join(f"{name} = %({name})s::{type_}" for name, type_ in collection.columns.items())
+    return f"""
+UPDATE {collection.table} SET {columns}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+"""
+
+
 def _owner(collection: Collection) -> str:
     return f"""
 WITH owner AS (
@@ -174,6 +184,124 @@ ORDER BY place
 
 _THESE = """tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
     AND identifier = ANY (%(identifiers)s::text[])"""
+
+
+# --- Imports: COPY --------------------------------------------------------------------------------------
+
+#: The planner has no statistics of tables that are being filled, and would read them whole for each batch.
+BY_INDEX = "SET LOCAL enable_seqscan = off"
+
+
+@cache
+def present(collection: Collection, *, lock: bool) -> str:
+    """Digest, key and checksum of the document (`copying.checksum`) of each descriptor that is there.
+
+    Without a lock, for which the checksum is not asked for, it is empty. Parameters: tenant, digests.
+    """
+    checksum = "encode(sha256(convert_to(document, 'UTF8')), 'hex')" if lock else "''"
+    return f"""
+SELECT replace(digest::text, '-', ''), id, {checksum} FROM {collection.table}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+{"ORDER BY digest FOR UPDATE" if lock else ""}
+"""
+
+
+@cache
+def new_keys(collection: Collection) -> str:
+    """Keys for new descriptors, in ascending order. Parameter: how many."""
+    return f"""
+SELECT nextval(pg_get_serial_sequence('{collection.table}', 'id')) AS key
+FROM generate_series(1, %(count)s) ORDER BY key
+"""
+
+
+@cache
+def copy_descriptors(collection: Collection, *, table: str | None = None) -> str:
+    """Copy the rows of `copying.Prepared.row`, with their keys, into the collection's table or one like it."""
+    columns = ["id", "tenant_id", "digest", "identifier", "document", *collection.columns]
+    return f"COPY {table or collection.table} ({', '.join(columns)}) FROM STDIN"
+
+
+@cache
+def copy_projection(collection: Collection, projection: Projection) -> str:
+    """Copy the rows of `copying.Prepared.projections`, with the keys of their descriptors."""
+    return f"COPY {projection.table} ({collection.owner}, tenant_id, {_names(projection.columns)}) FROM STDIN"
+
+
+@cache
+def note_registered(collection: Collection) -> str:
+    """Write down that descriptors were registered, which are there now. Parameters: as `note_replaced`."""
+    return _note(collection, "registered", "NULL")
+
+
+@cache
+def note_replaced(collection: Collection) -> str:
+    """Write down that descriptors are about to be replaced. Parameters: tenant, digests, author, correlation id."""
+    return _note(collection, "replaced", "document")
+
+
+def _note(collection: Collection, action: str, before: str) -> str:
+    return f"""
+INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
+SELECT tenant_id, '{collection.name}', digest, identifier, '{action}', %(author)s, %(correlation_id)s, {before}
+FROM {collection.table}
+WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
+ORDER BY id
+"""
+
+
+#: Where the new documents of descriptors that are replaced wait for it.
+REPLACEMENTS = "import_replacements"
+
+
+@cache
+def create_replacements(collection: Collection) -> str:
+    columns = _names({"digest": "uuid", "identifier": "text", "document": "text", **collection.columns})
+    return f"""
+CREATE TEMPORARY TABLE IF NOT EXISTS {REPLACEMENTS}_{collection.owner} ON COMMIT DELETE ROWS AS
+SELECT id, tenant_id, {columns} FROM {collection.table} WITH NO DATA
+"""
+
+
+@cache
+def replace_by_replacements(collection: Collection) -> str:
+    """Give the descriptors in the temporary table their new documents, and empty it. Parameter: tenant."""
+    changed = ["document", *collection.columns]
+    table = f"{REPLACEMENTS}_{collection.owner}"
+    return f"""
+WITH replacement AS (DELETE FROM {table} RETURNING *)
+UPDATE {collection.table} AS descriptor
+SET {", ".join(f"{name} = replacement.{name}" for name in changed)}, updated_at = now()
+FROM replacement
+WHERE descriptor.tenant_id = %(tenant)s AND replacement.tenant_id = descriptor.tenant_id
+    AND descriptor.id = replacement.id
+"""
+
+
+#: What a dry run has seen already; gone with the session.
+CREATE_SEEN = """
+CREATE TEMPORARY TABLE IF NOT EXISTS import_seen (digest uuid PRIMARY KEY);
+TRUNCATE import_seen
+"""
+SEE = """
+INSERT INTO import_seen SELECT unnest(%(digests)s::text[])::uuid
+ON CONFLICT DO NOTHING RETURNING replace(digest::text, '-', '')
+"""
+
+BEGIN_RUN = """
+INSERT INTO shells_importrun AS run (tenant_id, key, sources, state, part, item, counts, report_size)
+VALUES (%(tenant)s, %(key)s, %(sources)s, %(state)s, 0, 0, '{}', 0)
+ON CONFLICT (key, tenant_id) DO UPDATE SET
+    sources = EXCLUDED.sources, state = EXCLUDED.state, part = 0, item = 0, counts = '{}', report_size = 0,
+    started_at = now(), updated_at = now(), finished_at = NULL
+"""
+NOTE_RUN = """
+UPDATE shells_importrun SET
+    part = %(part)s, item = %(item)s, counts = %(counts)s, report_size = %(report_size)s, updated_at = now(),
+    finished_at = CASE WHEN %(finished)s THEN now() END
+WHERE tenant_id = %(tenant)s AND key = %(key)s
+"""
+
 
 FORGET_LINKS = """
 DELETE FROM shells_assetlinks

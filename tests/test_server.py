@@ -13,10 +13,10 @@ from typing import Any
 import httpx
 import pytest
 
-from benchmarks.descriptors import shell_descriptor, shell_id
+from shells.generating import shell_descriptor, shell_id
 from shells.identifiers import encode
+from shells.sources import reading
 from tenants.secrets import DEMO_CLIENT_ID, DEMO_SECRET
-from tests.aasx import shell_descriptors
 from tests.bodies import CONTRACT_EXAMPLE
 from tests.conftest import AUDIENCE, token_url
 from tests.server import Server, running_server
@@ -140,7 +140,10 @@ def test_the_contracts_example(registry: httpx.Client) -> None:
 )
 def test_shells_of_real_files(registry: httpx.Client, name: str) -> None:
     """Metamodel 3.0 and 3.1, JSON and XML."""
-    descriptors = shell_descriptors(DATA / name, f"https://example.org/{name}")
+    with open(DATA / name, "rb") as file:
+        descriptors = [
+            json.loads(item.content) for item in reading.items(file, f"https://example.org/{name}")
+        ]
     assert descriptors
     for descriptor in descriptors:
         assert descriptor["submodelDescriptors"]

@@ -1,0 +1,51 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from shells import services
+from shells.collections import COLLECTIONS, Collection
+from tenants.models import Tenant
+
+BATCH = 500
+SHOWN = 10
+
+
+class Command(BaseCommand):
+    help = (
+        "Make the rows that are read out of documents anew, wherever they are not what the documents say. "
+        "With --check, only look; the exit status is 1 if any differ."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--check", action="store_true", help="write nothing")
+        parser.add_argument("--tenant", help="only those of this tenant, by its id")
+
+    def handle(self, **options: Any) -> None:
+        tenant_pk: int | None = None
+        if options["tenant"] is not None:
+            tenant = Tenant.objects.filter(identifier=options["tenant"]).first()
+            if tenant is None:
+                raise CommandError(f"there is no tenant {options['tenant']!r}")
+            tenant_pk = tenant.pk
+        wrong = sum(
+            self._rebuild(collection, tenant_pk, check=options["check"])
+            for collection in COLLECTIONS.values()
+        )
+        if wrong and options["check"]:
+            raise CommandError(
+                f"{wrong} documents say something else than what is searched: run it without --check"
+            )
+
+    def _rebuild(self, collection: Collection, tenant_pk: int | None, *, check: bool) -> int:
+        looked_at = wrong = 0
+        key: int | None = 0
+        while key is not None:
+            key, count, ids = services.rebuild_projections(collection, tenant_pk, key, BATCH, check=check)
+            looked_at += count
+            for identifier in ids[: max(SHOWN - wrong, 0)]:
+                self.stderr.write(f"{collection.noun} {identifier}")
+            wrong += len(ids)
+        done = "differ" if check else "were made anew"
+        self.stdout.write(f"{looked_at} {collection.noun}s, {wrong} {done}")
+        return wrong

@@ -1,0 +1,78 @@
+"""Sources as an import reads them: parts, one after the other, each of them items."""
+
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from shells.sources import files, reading
+from shells.sources.items import Item, Stream, Unreadable
+
+_LOOK_AFTER_ITEMS = 200
+
+
+class Feed(Protocol):
+    """What an import reads."""
+
+    #: What it is called, for people, and to know it again.
+    names: Sequence[str]
+    #: How many bytes there are, if that is known, and how many of them were read.
+    total: int | None
+    read: int
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
+        """Name and items of each part. Reading items raises Unreadable; the next part can still be read."""
+        ...
+
+    def state(self) -> str:
+        """What stands for all that is in it. Raises Unreadable if it cannot be read again."""
+        ...
+
+
+class Files:
+    """Files and directories, by their names."""
+
+    def __init__(
+        self, sources: Sequence[str], endpoint_base: str | None, standard_input: BinaryIO | None = None
+    ) -> None:
+        self.names: Sequence[str] = [
+            name if name == files.STANDARD_INPUT else str(Path(name).absolute()) for name in sources
+        ]
+        self.read = 0
+        self.total: int | None = files.total_bytes(self.names)
+        self._endpoint_base = endpoint_base
+        self._standard_input = standard_input or io.BytesIO()
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
+        for file in files.files(self.names):
+            yield file.name, self._items(file)
+
+    def state(self) -> str:
+        return files.state(self.names)
+
+    def _items(self, file: files.File) -> Iterator[Item]:
+        with file.open(self._standard_input) as stream:
+            before = self.read
+            for number, item in enumerate(reading.items(stream, self._endpoint_base)):
+                if not number % _LOOK_AFTER_ITEMS and stream.seekable():
+                    self.read = before + stream.raw.tell()
+                yield item
+            if stream.seekable():
+                self.read = before + stream.raw.tell()
+
+
+class Upload:
+    """One file that somebody sent."""
+
+    def __init__(self, name: str, stream: Stream, size: int, endpoint_base: str | None) -> None:
+        self.names: Sequence[str] = [name]
+        self.read = 0
+        self.total: int | None = size
+        self._stream = stream
+        self._endpoint_base = endpoint_base
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
+        yield self.names[0], reading.items(self._stream, self._endpoint_base)
+
+    def state(self) -> str:
+        raise Unreadable("an upload cannot be read again")
