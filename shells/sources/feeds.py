@@ -45,7 +45,7 @@ class Files:
 
     def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
         for file in files.files(self.names):
-            yield file.name, self._items(file)
+            yield printable(file.name), self._items(file)
 
     def state(self) -> str:
         return files.state(self.names)
@@ -59,6 +59,11 @@ class Files:
                 yield item
             if stream.seekable():
                 self.read = before + stream.raw.tell()
+
+
+def printable(name: str) -> str:
+    """The name of a file as text that can be written anywhere; names need not be UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 class Upload:
