@@ -60,7 +60,7 @@ class Options:
     dry_run: bool = False
     #: Go on where an earlier import of the same files ended.
     resume: bool = False
-    processes: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    processes: int = field(default_factory=lambda: os.cpu_count() or 1)
 
 
 @dataclass

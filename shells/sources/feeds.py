@@ -53,10 +53,13 @@ class Files:
     def _items(self, file: files.File) -> Iterator[Item]:
         with file.open(self._standard_input) as stream:
             before = self.read
-            for number, item in enumerate(reading.items(stream, self._endpoint_base)):
-                if not number % _LOOK_AFTER_ITEMS and stream.seekable():
-                    self.read = before + stream.raw.tell()
-                yield item
+            try:
+                for number, item in enumerate(reading.items(stream, self._endpoint_base)):
+                    if not number % _LOOK_AFTER_ITEMS and stream.seekable():
+                        self.read = before + stream.raw.tell()
+                    yield item
+            except OSError as error:
+                raise Unreadable(f"cannot be read: {error.strerror or error}") from None
             if stream.seekable():
                 self.read = before + stream.raw.tell()
 
