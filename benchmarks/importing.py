@@ -6,6 +6,7 @@ through the service. Only ratios within one run mean something.
 """
 
 import argparse
+import filecmp
 import os
 import statistics
 import subprocess
@@ -59,6 +60,7 @@ def main() -> None:
 def measure(database: "psycopg.Connection[Any]", file: Path, count: int, one_by_one: int) -> dict[str, float]:
     empty(database)
     found = imported(database, file, count)
+    found["export"] = count / exported(file)
     found["raw"] = count / raw_copy(database)
     empty(database)
     found["one by one"] = float(
@@ -96,6 +98,18 @@ def imported(database: "psycopg.Connection[Any]", file: Path, count: int) -> dic
         "last slice": rate(passed, count - size, count),
         "memory": peak.bytes / 1024 / 1024,
     }
+
+
+def exported(file: Path) -> float:
+    """Seconds of the export; what comes out must be the file that went in, byte for byte."""
+    output = VAR / "export.jsonl"
+    started = time.perf_counter()
+    manage("export_shells", "--tenant", TENANT, "--output", str(output))
+    seconds = time.perf_counter() - started
+    if not filecmp.cmp(output, file, shallow=False):
+        sys.exit(f"{output} differs from {file}")
+    output.unlink()
+    return seconds
 
 
 def rate(passed: list[tuple[float, int]], first: int, last: int) -> float:
@@ -163,6 +177,7 @@ def report(rounds: list[dict[str, float]]) -> None:
     print()
     rates = {name: statistics.median(found[name] for found in rounds) for name in rounds[0]}
     print(f"import       {rates['import']:8.0f}/s")
+    print(f"export       {rates['export']:8.0f}/s   the same as what was imported, byte for byte")
     for name, goal in GOALS.items():
         ratios = [found["import"] / found[name] for found in rounds]
         spread = f"(rounds {min(ratios):.2f} to {max(ratios):.2f})"

@@ -31,7 +31,7 @@ from shells.copying import Prepared
 from shells.defects import Defect
 from shells.models import ImportRun
 from shells.services import Author, Fate, OnConflict
-from shells.sources.feeds import Feed
+from shells.sources.feeds import Feed, printable
 from shells.sources.items import Item, Unreadable
 
 logger = structlog.get_logger(__name__)
@@ -63,7 +63,7 @@ class Options:
     dry_run: bool = False
     #: Go on where an earlier import of the same files ended.
     resume: bool = False
-    processes: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    processes: int = field(default_factory=lambda: os.cpu_count() or 1)
 
 
 @dataclass
@@ -162,7 +162,7 @@ def run(
                 counts = _run(tenant_pk, feed, options, counts, checkpoint, report, progress)
         finally:
             report.close()
-    logger.info("shells_imported", tenant_pk=tenant_pk, sources=list(feed.names), **asdict(counts))
+    logger.info("shells_imported", tenant_pk=tenant_pk, sources=checkpoint.names, **asdict(counts))
     return counts
 
 
@@ -318,9 +318,9 @@ class _Checkpoint:
     def __init__(self, tenant_pk: int, feed: Feed, options: Options) -> None:
         """Raises CannotImport."""
         self._tenant_pk = tenant_pk
-        self._feed = feed
         self._options = options
-        names = to_json([tenant_pk, *feed.names])
+        self.names = [printable(name) for name in feed.names]
+        names = to_json([tenant_pk, *self.names])
         self.key = blake2b(names, digest_size=16).hexdigest()
         self.part = self.item = self.report_size = 0
         self.finished = False
@@ -348,7 +348,7 @@ class _Checkpoint:
                 self.part, self.item, self.report_size = run.part, run.item, run.report_size
                 self.finished = run.finished_at is not None
                 return Counts(**run.counts)
-        services.begin_run(self._tenant_pk, self.key, self._feed.names, self._state)
+        services.begin_run(self._tenant_pk, self.key, self.names, self._state)
         return Counts()
 
     def note(self, batch: _Batch, counts: Counts, report_size: int) -> None:

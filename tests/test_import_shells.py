@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 from io import StringIO
 from pathlib import Path
@@ -397,6 +398,20 @@ class TestBadInput:
         counts, shown, _ = refused(tmp_path / "none.jsonl")
         assert counts == {"rejected": 1}
         assert shown == f"{tmp_path}/none.jsonl: cannot be opened: No such file or directory\n"
+
+    def test_texts_that_are_none(self, tmp_path: Path) -> None:
+        path = lines(tmp_path / "a.jsonl", b'{"id":"\\ud800"}', b'{"id":1,"\\ud800":1}', {"id": "urn:1"})
+        report = tmp_path / "report"
+        assert refused(path, "--report", report)[0] == {"created": 1, "rejected": 2}
+        assert len(report.read_text().splitlines()) == 2
+
+    def test_a_name_that_is_no_text(self, tmp_path: Path) -> None:
+        path = lines(Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl")), {"id": "urn:1"}, b"x")
+        report = tmp_path / "report"
+        counts, shown, _ = refused(path, "--report", report)
+        assert counts == {"created": 1, "rejected": 1}
+        assert "\\udcff.jsonl, line 2: " in shown
+        assert refused(path, "--resume", "--report", report)[0] == counts
 
     def test_an_identifier_that_is_too_long(self, tmp_path: Path) -> None:
         path = lines(tmp_path / "a.jsonl", {"id": "ä" * 2048}, {"id": "x" * 2049}, {"id": "a\0b"})

@@ -13,7 +13,7 @@ import zstandard
 
 from shells.descriptors import parse_shell
 from shells.identifiers import encode
-from shells.sources import environments, files, json_text, packages, packing, reading
+from shells.sources import environments, feeds, files, json_text, packages, packing, reading
 from shells.sources.items import Unreadable
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "aasx"
@@ -191,6 +191,12 @@ class TestEnvironments:
         ((_, descriptor),) = read(xml(b"<id>urn:sm</id><idShort>" + b"x" * 100 + b"</idShort>"))
         assert len(descriptor) < 100
 
+    def test_a_lone_surrogate(self) -> None:
+        shells = b'{"assetAdministrationShells":[{"id":"\\ud800"},{"id":"urn:1"}]}'
+        bad, good = reading.items(stream(shells), "https://example.org")
+        assert bad.defect == "contains a lone surrogate, which is no character"
+        assert good.defect is None
+
     def test_too_many_shells_and_submodels(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(environments, "MAX_IDENTIFIABLES", 1)
         assert "more than 1 shells and submodels" in refusal(xml(b"<id>urn:sm</id>"))
@@ -338,6 +344,12 @@ class TestFiles:
 
         with files.File("-").open(Dripping(LINES)) as piped:
             assert [(item.line, item.content) for item in reading.items(piped)] == read(LINES)
+
+    def test_a_file_that_fails_while_it_is_read(self, tmp_path: Path) -> None:
+        feed = feeds.Files(["/proc/self/mem"], None)
+        ((_, items),) = feed.parts()
+        with pytest.raises(Unreadable, match="cannot be read: Input/output error"):
+            list(items)
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(Unreadable, match="cannot be opened: No such file"):

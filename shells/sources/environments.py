@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, ParseError
 
 import defusedxml
 from defusedxml.ElementTree import XMLParser
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from shells.identifiers import encode
 from shells.sources.items import Item, Stream, Unreadable
@@ -58,7 +58,10 @@ class Environment:
         if not self.shells:
             raise Unreadable("is an AAS environment without any shell")
         for line, shell in self.shells:
-            yield Item(line, to_json(self._descriptor(shell, endpoint_base)))
+            try:
+                yield Item(line, to_json(self._descriptor(shell, endpoint_base)))
+            except (PydanticSerializationError, UnicodeEncodeError):
+                yield Item(line, b"", "contains a lone surrogate, which is no character")
 
     def _bound(self, line: int) -> None:
         if len(self.shells) + len(self.submodels) >= MAX_IDENTIFIABLES:

@@ -45,7 +45,7 @@ class Files:
 
     def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
         for file in files.files(self.names):
-            yield file.name, self._items(file)
+            yield printable(file.name), self._items(file)
 
     def state(self) -> str:
         return files.state(self.names)
@@ -53,12 +53,20 @@ class Files:
     def _items(self, file: files.File) -> Iterator[Item]:
         with file.open(self._standard_input) as stream:
             before = self.read
-            for number, item in enumerate(reading.items(stream, self._endpoint_base)):
-                if not number % _LOOK_AFTER_ITEMS and stream.seekable():
-                    self.read = before + stream.raw.tell()
-                yield item
+            try:
+                for number, item in enumerate(reading.items(stream, self._endpoint_base)):
+                    if not number % _LOOK_AFTER_ITEMS and stream.seekable():
+                        self.read = before + stream.raw.tell()
+                    yield item
+            except OSError as error:
+                raise Unreadable(f"cannot be read: {error.strerror or error}") from None
             if stream.seekable():
                 self.read = before + stream.raw.tell()
+
+
+def printable(name: str) -> str:
+    """The name of a file as text that can be written anywhere; names need not be UTF-8."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 class Upload:
