@@ -25,6 +25,15 @@ ITEMS = 8_000
 BAD_LINES = (17, 3_001, 7_999)
 
 
+HOLD = """
+import sys
+from pathlib import Path
+from registry_project.postgresql import embedded
+print(embedded.socket_directory(Path(sys.argv[1])), flush=True)
+sys.stdin.read()
+"""
+
+
 class Registry:
     """A database with one tenant for each test, and `manage.py` on it."""
 
@@ -35,11 +44,22 @@ class Registry:
             "VAR_DIR": str(directory / "var"),
             "LOG_LEVEL": "ERROR",
         }
-        host = embedded.socket_directory(directory / "var" / "postgresql")
+        # A process of its own holds the database up, and stops it: those of pytest-xdist end without a word.
+        self.holder = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(directory / "var" / "postgresql")],
+            cwd=ROOT, env=self.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert self.holder.stdout is not None
+        host = self.holder.stdout.readline().strip()
         self.manage("migrate", "--verbosity", "0")
         self.connection = psycopg.connect(
             host=host, user=embedded.USER, dbname=embedded.DATABASE, autocommit=True
         )
+
+    def close(self) -> None:
+        self.connection.close()
+        self.holder.communicate()
+        assert self.holder.returncode == 0
 
     def start(self, *arguments: object) -> "subprocess.Popen[str]":
         return subprocess.Popen(
@@ -82,7 +102,7 @@ class Registry:
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
     registry = Registry(tmp_path_factory.mktemp("crash"))
     yield registry
-    registry.connection.close()
+    registry.close()
 
 
 def small(number: int) -> bytes:
