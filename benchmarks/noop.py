@@ -6,7 +6,7 @@ from django.urls import path
 from registry_project.settings import *  # noqa: F403
 
 ROOT_URLCONF = "benchmarks.noop"
-INSTALLED_APPS = ["tenants", "django.contrib.auth", "django.contrib.contenttypes"]
+INSTALLED_APPS = ["tenants", "shells", "django.contrib.auth", "django.contrib.contenttypes"]
 MIDDLEWARE = API_MIDDLEWARE = []
 TEMPLATES = []
 
