@@ -101,10 +101,18 @@ def _read_on(body: Any) -> None:
 
 application = Application()
 
+
+def _look_at_connection(**kwargs: Any) -> None:
+    """Before a request: drop a connection that broke, and have it checked before it is used."""
+    connections[DEFAULT_DB_ALIAS].close_if_unusable_or_obsolete()
+
+
 # Housekeeping around each request that has nothing to keep here: no cache is configured, statements are
-# collected in DEBUG only, and what a request leaves of its connection the next one looks at.
+# collected in DEBUG only, there is one connection, and what a request leaves of it the next one looks at.
 request_finished.disconnect(close_caches)
 request_finished.disconnect(close_old_connections)
+request_started.disconnect(close_old_connections)
+request_started.connect(_look_at_connection)
 if not settings.DEBUG:
     request_started.disconnect(reset_queries)
 
