@@ -243,6 +243,12 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "POSTPROCESSING_HOOKS": ["shells.api.schema.add_schemas"],
+    "TAGS": [  # in the order in which people look for them
+        {"name": "Asset Administration Shell Registry API"},
+        {"name": "Asset Administration Shell Basic Discovery API"},
+        {"name": "Submodel Registry API"},
+        {"name": "Description API"},
+    ],
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
 UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}

@@ -20,6 +20,7 @@ from shells.generating import shell_body, shell_id
 from shells.identifiers import digest
 from shells.importing import Options
 from shells.models import AssetId, AssetLinks, Endpoint, ImportRun, Shell, Submodel
+from shells.services import imports
 from shells.sources.feeds import Files, Upload
 from tenants.models import Tenant
 from tests.bodies import CONTRACT_EXAMPLE, EVERYTHING
@@ -437,7 +438,7 @@ class TestAtTheSameTime:
     ) -> None:
         """Between the look at what is there and the copy, somebody else is faster: that is met, not fatal."""
         path = generated(tmp_path / "a.jsonl", 3)
-        present = services._present
+        present = imports._present
         calls: list[int] = []
 
         def then_registered(*arguments: Any) -> Any:
@@ -454,7 +455,7 @@ class TestAtTheSameTime:
                 other.close()
             return found
 
-        monkeypatch.setattr(services, "_present", then_registered)
+        monkeypatch.setattr(imports, "_present", then_registered)
         counts, shown, _ = refused(path)
         assert counts == {"created": 2, "rejected": 1}
         assert "line 2: /id: a shell with this id is registered already" in shown
