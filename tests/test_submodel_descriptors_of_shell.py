@@ -180,6 +180,16 @@ def test_get_what_is_not_there(owner: Persona) -> None:
     assert texts(response)[0].startswith("submodelIdentifier: is not base64url")
 
 
+def test_the_longest_address(owner: Persona) -> None:
+    """Two identifiers of 2,048 characters: some 11,000 characters of base64url."""
+    longest = "\u65e5" * 2048
+    owner.register({"id": longest, "submodelDescriptors": [submodel(longest)]})
+    assert len(path(longest, longest)) > 10_900
+    assert owner.get(path(longest, longest)).json() == submodel(longest)
+    assert owner.delete(path(longest, longest)).status_code == 204
+    assert owner.get(path(longest + "x", longest)).status_code == 400
+
+
 # --- PUT (O9) -----------------------------------------------------------------------------------------
 
 
