@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from shells.sources import reading
 from tenants.secrets import DEMO_CLIENT_ID, DEMO_SECRET
 from tests.bodies import CONTRACT_EXAMPLE
 from tests.conftest import AUDIENCE, token_url
-from tests.server import Server, running_server
+from tests.server import ROOT, Server, running_server
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data" / "aasx"
 
@@ -307,3 +308,28 @@ def test_a_database_that_restarts_is_noticed_before_it_is_used(tmp_path: Path) -
             process.wait(10)
         for _ in range(20):
             assert registry.get(path).status_code == 200
+
+
+def test_a_registry_is_imported_from_another(server: Server, registry: httpx.Client) -> None:
+    """Over real HTTP, with real tokens and more than one page; an export of both is the same."""
+    wanted = [shell_descriptor(number) for number in range(3000, 4200)]
+    accepted = registry.post("bulk/shell-descriptors", json=wanted)
+    assert carried_out(registry, accepted.headers["Location"]).status_code == 204
+
+    def manage(*arguments: str) -> str:
+        environment = {
+            **server.environment,
+            "IMPORT_TOKEN_URL": server.url + token_url("demo"),
+            "IMPORT_CLIENT_ID": DEMO_CLIENT_ID,
+            "IMPORT_CLIENT_SECRET": DEMO_SECRET,
+        }
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    manage("create_tenant", "copy")
+    manage("import_shells", "--tenant", "copy", "--from-registry", f"{server.url}/aas-api/v3/demo")
+    original = manage("export_shells", "--tenant", "demo", "--format", "jsonl")
+    assert manage("export_shells", "--tenant", "copy", "--format", "jsonl") == original
+    assert original.count("\n") >= 1200
