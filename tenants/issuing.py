@@ -5,7 +5,9 @@ address, scopes name target services, tokens are RFC 9068 JWTs, and a refusal ne
 the client could not be authenticated.
 """
 
+import math
 import re
+import time
 from typing import Any
 
 from authlib.integrations.django_oauth2 import AuthorizationServer
@@ -121,6 +123,8 @@ class TokenGenerator(JWTBearerTokenGenerator):  # type: ignore[misc]
         tenant_identifier = client.module.tenant.identifier
         return {
             "iss": issuer(tenant_identifier),
+            # Rounded up: a token lives no shorter than `expires_in` says, by which clients renew it.
+            "exp": math.ceil(time.time()) + self._lifetime(client, grant_type),
             "tenant_id": tenant_identifier,
             "roles": [client.module.role],
         }
