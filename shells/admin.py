@@ -1,5 +1,8 @@
 """Shells and their projections in the admin: to look at; the API writes."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -20,6 +23,19 @@ from shells.models import (
 from tenants.admin import ReadOnlyAdmin
 
 
+class TenantRowsAdmin(ReadOnlyAdmin):
+    """Rows of tenants, the newest first, without what is large and not shown in a list."""
+
+    list_filter = ["tenant"]
+    list_select_related = ["tenant"]
+    ordering = ["-id"]
+    deferred: Sequence[str] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        queryset: QuerySet[Any] = super().get_queryset(request)
+        return queryset.defer(*self.deferred)
+
+
 class DigestSearch:
     """Search by the exact identifier, through the index on its digest."""
 
@@ -35,100 +51,65 @@ class DigestSearch:
 
 
 @admin.register(Shell)
-class ShellAdmin(DigestSearch, ReadOnlyAdmin):
+class ShellAdmin(DigestSearch, TenantRowsAdmin):
     list_display = ["identifier", "tenant", "id_short", "asset_kind", "created_at", "updated_at"]
-    list_filter = ["tenant"]
-    list_select_related = ["tenant"]
-    ordering = ["-id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Shell]:
-        queryset: QuerySet[Shell] = super().get_queryset(request)
-        return queryset.defer("document")
+    deferred = ["document"]
 
 
 @admin.register(Submodel)
-class SubmodelAdmin(DigestSearch, ReadOnlyAdmin):
+class SubmodelAdmin(DigestSearch, TenantRowsAdmin):
     list_display = ["identifier", "tenant", "shell", "id_short", "semantic_id"]
-    list_filter = ["tenant"]
     list_select_related = ["tenant", "shell"]
-    ordering = ["-id"]
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(ReadOnlyAdmin):
+class EndpointAdmin(TenantRowsAdmin):
     list_display = ["href", "tenant", "interface", "shell"]
-    list_filter = ["tenant"]
     list_select_related = ["tenant", "shell"]
     search_fields = ["=shell__identifier"]
-    ordering = ["-id"]
 
 
 @admin.register(AssetId)
-class AssetIdAdmin(ReadOnlyAdmin):
+class AssetIdAdmin(TenantRowsAdmin):
     list_display = ["name", "value", "tenant", "shell", "external_subject_id"]
-    list_filter = ["tenant"]
     list_select_related = ["tenant", "shell"]
     search_fields = ["=shell__identifier"]
-    ordering = ["-id"]
 
 
 @admin.register(StandaloneSubmodel)
-class StandaloneSubmodelAdmin(DigestSearch, ReadOnlyAdmin):
+class StandaloneSubmodelAdmin(DigestSearch, TenantRowsAdmin):
     list_display = ["identifier", "tenant", "id_short", "semantic_id", "created_at", "updated_at"]
-    list_filter = ["tenant"]
-    list_select_related = ["tenant"]
-    ordering = ["-id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Shell]:
-        queryset: QuerySet[Shell] = super().get_queryset(request)
-        return queryset.defer("document")
+    deferred = ["document"]
 
 
 @admin.register(StandaloneEndpoint)
-class StandaloneEndpointAdmin(ReadOnlyAdmin):
+class StandaloneEndpointAdmin(TenantRowsAdmin):
     list_display = ["href", "tenant", "interface", "submodel"]
-    list_filter = ["tenant"]
     list_select_related = ["tenant", "submodel"]
     search_fields = ["=submodel__identifier"]
-    ordering = ["-id"]
 
 
 @admin.register(AssetLinks)
-class AssetLinksAdmin(DigestSearch, ReadOnlyAdmin):
+class AssetLinksAdmin(DigestSearch, TenantRowsAdmin):
     list_display = ["identifier", "tenant", "document", "updated_at"]
-    list_filter = ["tenant"]
-    list_select_related = ["tenant"]
-    ordering = ["-id"]
 
 
 @admin.register(Change)
-class ChangeAdmin(DigestSearch, ReadOnlyAdmin):
+class ChangeAdmin(DigestSearch, TenantRowsAdmin):
     list_display = ["at", "action", "identifier", "tenant", "author", "correlation_id"]
     list_filter = ["tenant", "action"]
-    list_select_related = ["tenant"]
-    ordering = ["-id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Change]:
-        queryset: QuerySet[Change] = super().get_queryset(request)
-        return queryset.defer("before")
+    deferred = ["before"]
 
 
 @admin.register(BulkOperation)
-class BulkOperationAdmin(ReadOnlyAdmin):
+class BulkOperationAdmin(TenantRowsAdmin):
     list_display = ["handle", "tenant", "verb", "collection", "state", "created_at", "finished_at"]
     list_filter = ["tenant", "state"]
-    list_select_related = ["tenant"]
     exclude = ["body"]
-    ordering = ["-id"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[BulkOperation]:
-        queryset: QuerySet[BulkOperation] = super().get_queryset(request)
-        return queryset.defer("body")
+    deferred = ["body"]
 
 
 @admin.register(ImportRun)
-class ImportRunAdmin(ReadOnlyAdmin):
+class ImportRunAdmin(TenantRowsAdmin):
     list_display = ["__str__", "tenant", "counts", "started_at", "updated_at", "finished_at"]
-    list_filter = ["tenant"]
-    list_select_related = ["tenant"]
     ordering = ["-updated_at"]

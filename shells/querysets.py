@@ -15,6 +15,7 @@ from shells.defects import Defect
 from shells.identifiers import GLOBAL_ASSET_ID, digest, is_global_asset_id, pair_hash
 from shells.projections import Projection
 from shells.query import InvalidQuery, Query
+from shells.query.sql import SEES
 
 #: So many asset links are joined, in the order that the planner finds best; it would take seconds to find that
 #: for a hundred. Others are looked up for each shell that has these.
@@ -269,7 +270,7 @@ def _with_all(
             )
             values = [after, pair_hash(tenant_pk, name, value), name, value]
             if subject is not None:
-                condition += f" AND {_SEES.format(row=link)}"
+                condition += f" AND {SEES.format(row=link)}"
                 values.append(subject)
             if joined < MAX_JOINED:
                 tables.append(f"{link_table} AS {link}")
@@ -334,10 +335,6 @@ def matching(
 # --- Conditions: SQL and its parameters ---------------------------------------------------------------
 
 
-#: Whether a caller sees a row of an asset id; one parameter, the subject.
-_SEES = "shells_sees(%s, {row}.external_subject_id, {row}.external_subject_reference)"
-
-
 def _equals(column: str, text: str) -> tuple[str, list[Any]]:
     """A column of the shell equals a text that may be longer than an index entry."""
     name = f"shells_shell.{column}"
@@ -352,7 +349,7 @@ def _in_all(tenant_pk: int, pairs: AssetLinkPairs, subject: str | None) -> tuple
         condition = f"{row}.tenant_id = %s AND {row}.pair = %s AND {row}.name = %s AND {row}.value = %s"
         values = [tenant_pk, pair_hash(tenant_pk, name, value), name, value]
         if subject is not None:
-            condition += f" AND {_SEES.format(row=row)}"
+            condition += f" AND {SEES.format(row=row)}"
             values.append(subject)
         if number:
             condition += f" AND {row}.shell_id = asset_id0.shell_id AND {row}.tenant_id = asset_id0.tenant_id"

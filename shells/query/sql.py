@@ -93,7 +93,7 @@ _HASHED = {
 #: As many lists may be joined to the descriptors of each sort; planning more takes long.
 MAX_JOINS = 6
 #: Whether a row of an asset id is seen; one parameter, the subject.
-_SEES = "shells_sees(%s, {row}.external_subject_id, {row}.external_subject_reference)"
+SEES = "shells_sees(%s, {row}.external_subject_id, {row}.external_subject_reference)"
 _ORDERS = {"$eq": "=", "$ne": "<>", "$gt": ">", "$ge": ">=", "$lt": "<", "$le": "<="}
 _TEXTS = {
     "$contains": "strpos({}, {}) > 0",
@@ -191,7 +191,7 @@ class Compiler:
                 conditions.append(Sql(f"{row}.tenant_id = {owner}.tenant_id"))
                 conditions.append(Sql(refers.format(row=row, owner=owner)))
                 if self.subject is not None and table == projections.ASSET_IDS.table:
-                    conditions.append(Sql(_SEES.format(row=row), (self.subject,)))
+                    conditions.append(Sql(SEES.format(row=row), (self.subject,)))
             if lists[at].index is not None:
                 conditions.append(Sql(f"{row}.position = {lists[at].index}"))
             scope[lists[: at + 1]] = owner = row

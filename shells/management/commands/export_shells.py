@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from shells.exporting import Filters, Format, export
-from tenants.models import Tenant
+from tenants.services import TenantError, find_tenant
 
 
 def moment(text: str) -> datetime:
@@ -58,9 +58,10 @@ class Command(BaseCommand):
         parser.add_argument("--updated-from", metavar="TIME", type=moment, help="only those changed since")
 
     def handle(self, **options: Any) -> None:
-        tenant = Tenant.objects.filter(identifier=options["tenant"]).first()
-        if tenant is None:
-            raise CommandError(f"there is no tenant {options['tenant']!r}")
+        try:
+            tenant = find_tenant(options["tenant"])
+        except TenantError as error:
+            raise CommandError(str(error)) from None
         filters = Filters(
             asset_kind=options["asset_kind"],
             asset_type=options["asset_type"],

@@ -18,7 +18,8 @@ from shells.importing import CannotImport, Counts, Options, Rejection, Report
 from shells.services import OnConflict
 from shells.sources.feeds import Feed, Files
 from shells.sources.registries import Credentials, Registry
-from tenants.models import Tenant, Validation
+from tenants.models import Validation
+from tenants.services import TenantError, find_tenant
 
 SHOWN_REJECTIONS = 10
 SECONDS_BETWEEN_LINES = 10
@@ -73,9 +74,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the counts as one JSON object")
 
     def handle(self, **options: Any) -> None:
-        tenant = Tenant.objects.filter(identifier=options["tenant"]).first()
-        if tenant is None:
-            raise CommandError(f"there is no tenant {options['tenant']!r}")
+        try:
+            tenant = find_tenant(options["tenant"])
+        except TenantError as error:
+            raise CommandError(str(error)) from None
         strict = (options["validation"] or tenant.validation) == Validation.STRICT
         how = Options(
             strict=strict,

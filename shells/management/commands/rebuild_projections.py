@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from shells import services
 from shells.collections import COLLECTIONS, Collection
-from tenants.models import Tenant
+from tenants.services import TenantError, find_tenant
 
 BATCH = 500
 SHOWN = 10
@@ -24,10 +24,10 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         tenant_pk: int | None = None
         if options["tenant"] is not None:
-            tenant = Tenant.objects.filter(identifier=options["tenant"]).first()
-            if tenant is None:
-                raise CommandError(f"there is no tenant {options['tenant']!r}")
-            tenant_pk = tenant.pk
+            try:
+                tenant_pk = find_tenant(options["tenant"]).pk
+            except TenantError as error:
+                raise CommandError(str(error)) from None
         wrong = sum(
             self._rebuild(collection, tenant_pk, check=options["check"])
             for collection in COLLECTIONS.values()
