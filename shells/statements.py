@@ -59,14 +59,14 @@ def insert_many(collection: Collection) -> str:
     """Insert many descriptors, in the order given; those whose id is taken are left out.
 
     Parameters: tenant, digests, identifiers, documents, and an array for each column of the collection.
-    Returns the digests of those that were inserted.
+    Returns the identifiers of those that were inserted.
     """
     columns = _written(collection)
     return f"""
 INSERT INTO {collection.table} (tenant_id, {_names(columns)})
 SELECT %(tenant)s, {_names(columns)} FROM {_items(columns)} ORDER BY place
 ON CONFLICT (digest, tenant_id) DO NOTHING
-RETURNING digest::text
+RETURNING identifier
 """
 
 
@@ -150,7 +150,7 @@ def lock(collection: Collection) -> str:
 
 @cache
 def remove_many(collection: Collection) -> str:
-    """Delete descriptors; their projections go with them. Returns the digests of those that were there.
+    """Delete descriptors; their projections go with them. Returns the identifiers of those that were there.
 
     Parameters: tenant, digests, identifiers, author, correlation id.
     """
@@ -162,7 +162,7 @@ WITH removed AS (
     SELECT tenant_id, '{collection.name}', digest, identifier, 'removed', %(author)s, %(correlation_id)s, document
     FROM removed
 )
-SELECT digest::text FROM removed
+SELECT identifier FROM removed
 """
 
 
@@ -218,8 +218,7 @@ FROM generate_series(1, %(count)s) ORDER BY key
 @cache
 def copy_descriptors(collection: Collection, *, table: str | None = None) -> str:
     """Copy the rows of `copying.Prepared.row`, with their keys, into the collection's table or one like it."""
-    columns = ["id", "tenant_id", "digest", "identifier", "document", *collection.columns]
-    return f"COPY {table or collection.table} ({', '.join(columns)}) FROM STDIN"
+    return f"COPY {table or collection.table} (id, tenant_id, {_names(_written(collection))}) FROM STDIN"
 
 
 @cache
@@ -256,10 +255,9 @@ REPLACEMENTS = "import_replacements"
 
 @cache
 def create_replacements(collection: Collection) -> str:
-    columns = _names({"digest": "uuid", "identifier": "text", "document": "text", **collection.columns})
     return f"""
 CREATE TEMPORARY TABLE IF NOT EXISTS {REPLACEMENTS}_{collection.owner} ON COMMIT DELETE ROWS AS
-SELECT id, tenant_id, {columns} FROM {collection.table} WITH NO DATA
+SELECT id, tenant_id, {_names(_written(collection))} FROM {collection.table} WITH NO DATA
 """
 
 

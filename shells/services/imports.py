@@ -9,10 +9,10 @@ from psycopg.errors import DeadlockDetected, UniqueViolation
 from pydantic_core import to_json
 
 from shells import statements
-from shells.collections import SHELLS, Collection
+from shells.collections import Collection
 from shells.copying import Prepared, keyed
 from shells.services.running import copy, rows_of, run
-from shells.services.writing import SYSTEM, Author, author_columns
+from shells.services.writing import SYSTEM, Author, author_columns, forget_links
 
 
 class OnConflict(StrEnum):
@@ -136,8 +136,8 @@ def _copy_many(
         digests = [item.digest for item in changed]
         run(statements.delete_projections(collection), {"tenant": tenant_pk, "digests": digests})
         _copy_projections(collection, changed, keys)
-    if collection is SHELLS and (new or changed):
-        run(statements.FORGET_LINKS, _noted(tenant_pk, [*new, *changed], by))
+    if new or changed:
+        forget_links(collection, _noted(tenant_pk, [*new, *changed], by))
     return found
 
 

@@ -15,9 +15,9 @@ from shells.services.writing import (
     IdentifierTaken,
     NotRegistered,
     Precondition,
-    PreconditionFailed,
     lock,
     replace_many,
+    require,
 )
 
 
@@ -43,8 +43,7 @@ def replace_submodel(
     with _submodels_of(tenant_pk, shell_id, by) as submodels:
         position = _position(submodels, submodel.id)
         present = None if position is None else to_json(submodels[position])
-        if precondition is not None and not precondition(present):
-            raise PreconditionFailed
+        require(precondition, present)
         if position is None:
             submodels.append(submodel.members)
         else:
@@ -67,8 +66,7 @@ def remove_submodel(
         position = _position(submodels, submodel_id)
         if position is None:
             raise NotRegistered(SUBMODELS.noun)
-        if precondition is not None and not precondition(to_json(submodels[position])):
-            raise PreconditionFailed
+        require(precondition, to_json(submodels[position]))
         del submodels[position]
 
 

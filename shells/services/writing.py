@@ -90,8 +90,8 @@ def replace(
     Raises PreconditionFailed; nothing is changed then.
     """
     with transaction.atomic():
-        if precondition is not None and not precondition(lock(collection, tenant_pk, document.id)):
-            raise PreconditionFailed
+        if precondition is not None:
+            require(precondition, lock(collection, tenant_pk, document.id))
         return not replace_many(collection, tenant_pk, [document], by)
 
 
@@ -108,10 +108,15 @@ def remove(
             present = lock(collection, tenant_pk, identifier)
             if present is None:
                 raise NotRegistered(collection.noun)
-            if not precondition(present):
-                raise PreconditionFailed
+            require(precondition, present)
         if remove_many(collection, tenant_pk, [identifier], by):
             raise NotRegistered(collection.noun)
+
+
+def require(precondition: Precondition | None, present: bytes | None) -> None:
+    """Raises PreconditionFailed unless a write may go on."""
+    if precondition is not None and not precondition(present):
+        raise PreconditionFailed
 
 
 # --- Many at once -------------------------------------------------------------------------------------
@@ -124,7 +129,7 @@ def register_many(
     with transaction.atomic(savepoint=False):
         new = _insert_many(collection, tenant_pk, documents)
         insert_projections(collection, tenant_pk, new)
-        forget_links(collection, tenant_pk, new)
+        forget_links(collection, _keys(tenant_pk, new))
         _note(collection, tenant_pk, new, {}, by)
     return {document.id for document in documents} - {document.id for document in new}
 
@@ -147,7 +152,7 @@ def replace_many(
             run(statements.update_many(collection), _columns(collection, tenant_pk, replaced))
             run(statements.delete_projections(collection), _keys(tenant_pk, replaced))
         insert_projections(collection, tenant_pk, documents)
-        forget_links(collection, tenant_pk, documents)
+        forget_links(collection, _keys(tenant_pk, documents))
         _note(collection, tenant_pk, documents, before, by)
     return set(before)
 
@@ -156,25 +161,18 @@ def remove_many(
     collection: Collection, tenant_pk: int, identifiers: Sequence[str], by: Author = SYSTEM
 ) -> set[str]:
     """Delete descriptors. Returns the ids that were not there."""
-    digests = [digest(identifier) for identifier in identifiers]
-    parameters = {
-        "tenant": tenant_pk,
-        "digests": digests,
-        "identifiers": list(identifiers),
-        **author_columns(by),
-    }
+    keys = _keys_of(tenant_pk, identifiers)
     with transaction.atomic(savepoint=False):
-        removed = {row[0].replace("-", "") for row in rows_of(statements.remove_many(collection), parameters)}
-        if collection is SHELLS:
-            run(statements.FORGET_LINKS, parameters)
-    return {identifier for identifier in identifiers if digest(identifier) not in removed}
+        removed = rows_of(statements.remove_many(collection), keys | author_columns(by))
+        forget_links(collection, keys)
+    return set(identifiers) - {identifier for (identifier,) in removed}
 
 
 def _insert_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> list[Document]:
     """Insert the descriptors' own rows. Returns those whose ids were free."""
     rows = rows_of(statements.insert_many(collection), _columns(collection, tenant_pk, documents))
-    inserted = {row[0].replace("-", "") for row in rows}
-    return [document for document in documents if digest(document.id) in inserted]
+    inserted = {identifier for (identifier,) in rows}
+    return [document for document in documents if document.id in inserted]
 
 
 def _columns(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
@@ -190,11 +188,12 @@ def _columns(collection: Collection, tenant_pk: int, documents: Sequence[Documen
 
 
 def _keys(tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
-    return {
-        "tenant": tenant_pk,
-        "digests": [digest(document.id) for document in documents],
-        "identifiers": [document.id for document in documents],
-    }
+    return _keys_of(tenant_pk, [document.id for document in documents])
+
+
+def _keys_of(tenant_pk: int, identifiers: Sequence[str]) -> dict[str, Any]:
+    digests = [digest(identifier) for identifier in identifiers]
+    return {"tenant": tenant_pk, "digests": digests, "identifiers": list(identifiers)}
 
 
 def _note(
@@ -231,20 +230,20 @@ def insert_projections(collection: Collection, tenant_pk: int, documents: Sequen
     run(statements.insert_projections(collection), parameters)
 
 
-def forget_links(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> None:
+def forget_links(collection: Collection, keys: dict[str, Any]) -> None:
+    """What was said of these shells through discovery is over: the last writer wins."""
     if collection is SHELLS:
-        run(statements.FORGET_LINKS, _keys(tenant_pk, documents))
+        run(statements.FORGET_LINKS, keys)
 
 
 def lock(collection: Collection, tenant_pk: int, identifier: str) -> bytes | None:
     """The document of a descriptor, which nobody else can write until the transaction ends."""
-    parameters = {"tenant": tenant_pk, "digests": [digest(identifier)], "identifiers": [identifier]}
-    rows = rows_of(statements.lock(collection), parameters)
+    rows = rows_of(statements.lock(collection), _keys_of(tenant_pk, [identifier]))
     return rows[0][1].encode() if rows else None
 
 
 def _documents(collection: Collection, tenant_pk: int, like: Sequence[Document]) -> dict[str, str]:
-    """The documents that are stored under the ids of `like`, by id; they are locked as in `_lock`."""
+    """The documents that are stored under the ids of `like`, by id; they are locked as in `lock`."""
     if not like:
         return {}
     return dict(rows_of(statements.lock(collection), _keys(tenant_pk, like)))
