@@ -165,6 +165,7 @@ INSTALLED_APPS = [
     "tenants",
     "shells",
     "unfold",
+    "unfold.contrib.filters",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",

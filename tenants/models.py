@@ -1,8 +1,12 @@
-"""Tenants, the modules that act for them and the issuers they trust. Only `tenants/services.py` writes these tables."""
+"""Tenants, the modules and people that act for them, and the issuers they trust.
+
+Only `tenants/services.py` writes these tables, and the admin those of people.
+"""
 
 import hmac
 from datetime import datetime
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
 from django.db import models
@@ -177,6 +181,30 @@ class Module(models.Model):
         if self.expires_at is not None and self.expires_at <= timezone.now():
             return "expired"
         return "live"
+
+
+class Membership(models.Model):
+    """A person who works for a tenant in the admin, with the rights of a role there."""
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", help_text="Who it is."
+    )
+    tenant = models.ForeignKey(
+        Tenant, models.CASCADE, related_name="memberships", help_text="Whose rows the person sees."
+    )
+    role = models.CharField(
+        max_length=6, choices=Role, default=Role.READER, help_text="What the person may do there."
+    )
+
+    class Meta:
+        ordering = ["person", "tenant"]
+        constraints = [
+            models.UniqueConstraint(fields=["person", "tenant"], name="membership_is_unique"),
+            models.CheckConstraint(condition=Q(role__in=Role.values), name="membership_role_is_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person} is {self.role} of {self.tenant}"
 
 
 def default_algorithms() -> list[str]:

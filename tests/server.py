@@ -58,6 +58,15 @@ class Server:
             assert time.monotonic() < deadline, self.output()
             time.sleep(0.1)
 
+    def manage(self, *arguments: str, stdin: bytes = b"") -> str:
+        """What `manage.py` prints with these arguments, beside the running server."""
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, input=stdin, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
     def output(self) -> str:
         return (self.directory / "log").read_text()
 
