@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from shells.generating import shell_body, shell_id
 
@@ -194,8 +194,8 @@ def server(settings: str, port: int) -> Iterator[None]:
     try:
         deadline = time.monotonic() + 30
         while True:
-            with contextlib.suppress(httpx.TransportError):
-                httpx.get(f"http://127.0.0.1:{port}/health/live")
+            with contextlib.suppress(httpx2.TransportError):
+                httpx2.get(f"http://127.0.0.1:{port}/health/live")
                 break
             if time.monotonic() > deadline or process.poll() is not None:
                 sys.exit(f"the server on port {port} does not start: see {log.name}")
@@ -207,7 +207,7 @@ def server(settings: str, port: int) -> Iterator[None]:
 
 
 def token(credentials: dict[str, str]) -> str:
-    response = httpx.post(
+    response = httpx2.post(
         f"http://127.0.0.1:{PORT}/iam/access-management/v1/tenants/{TENANT}/openid-connect/token",
         data={
             "grant_type": "client_credentials",

@@ -134,7 +134,7 @@ BULK_RESULT_SECONDS = env.int("BULK_RESULT_SECONDS", default=24 * 3600)
 
 #: How `import_shells --from-registry` gets its tokens (contract §5.3); without an address it sends none.
 IMPORT_CREDENTIALS = {
-    "token_url": env.str("IMPORT_TOKEN_URL", default=""),
+    "token_endpoint": env.str("IMPORT_TOKEN_URL", default=""),
     "client_id": env.str("IMPORT_CLIENT_ID", default=""),
     "client_secret": env.str("IMPORT_CLIENT_SECRET", default=""),
     "scope": env.str("IMPORT_SCOPE", default=f"aud:{TARGET_CLIENTS[0].client_id} openid"),

@@ -19,8 +19,8 @@ MARGIN_SECONDS = 60.0
 class RegistryClient(OAuth2Client):  # type: ignore[misc]
     """An httpx client of one module at another registry; threads may share it.
 
-    `token_endpoint` is the address of contract §5.3 there, `audience` the target client id of §5.4. `margin` None
-    leaves renewal to the second strategy. What else is given goes to httpx, such as `base_url` and `timeout`.
+    `token_endpoint` is the address of contract §5.3 there, `scope` names the target client id of §5.4. `margin`
+    None leaves renewal to the second strategy. What else is given goes to httpx, such as `base_url` and `timeout`.
     A body must be one that can be sent again: JSON, a form, bytes.
 
     Requests raise what httpx raises, and Authlib's OAuthError if there is no token to be had.
@@ -32,7 +32,7 @@ class RegistryClient(OAuth2Client):  # type: ignore[misc]
         client_id: str,
         client_secret: str,
         *,
-        audience: str,
+        scope: str,
         margin: float | None = MARGIN_SECONDS,
         **options: Any,
     ) -> None:
@@ -40,7 +40,7 @@ class RegistryClient(OAuth2Client):  # type: ignore[misc]
             client_id,
             client_secret,
             token_endpoint_auth_method="client_secret_post",  # noqa: S106  (a method, not a secret)
-            scope=f"aud:{audience} openid",
+            scope=scope,
             token_endpoint=token_endpoint,
             grant_type="client_credentials",
             **options,

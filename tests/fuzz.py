@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.server import ROOT, Server, running_server
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 def _own_document(server: Server, directory: Path) -> str:
     """Our document, for the one tenant that the token is for."""
-    document = httpx.get(f"{server.url}/openapi.json").raise_for_status().json()
+    document = httpx2.get(f"{server.url}/openapi.json").raise_for_status().json()
     document["paths"] = {
         path.replace("{tenantId}", TENANT): {
             method: {
@@ -117,7 +117,7 @@ def _token(server: Server) -> str:
         "client_secret": credentials["client_secret"],
         "scope": "aud:i2zkcq1li0ps1pjh62gjj1892 openid",
     }
-    response = httpx.post(server.url + TOKEN_PATH, data=form).raise_for_status()
+    response = httpx2.post(server.url + TOKEN_PATH, data=form).raise_for_status()
     return str(response.json()["access_token"])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import httpx
+import httpx2
 import psutil
 
 ROOT = Path(__file__).parent.parent
@@ -51,8 +51,8 @@ class Server:
         )
         deadline = time.monotonic() + 60
         while True:
-            with contextlib.suppress(httpx.TransportError):
-                httpx.get(f"{self.url}/health/live")
+            with contextlib.suppress(httpx2.TransportError):
+                httpx2.get(f"{self.url}/health/live")
                 return self
             assert self.process.poll() is None, self.output()
             assert time.monotonic() < deadline, self.output()

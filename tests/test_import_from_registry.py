@@ -3,7 +3,7 @@
 from io import StringIO
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
@@ -17,23 +17,26 @@ from shells.importing import Options
 from shells.models import Shell
 from shells.sources import registries
 from shells.sources.items import Unreadable
-from shells.sources.registries import Credentials, Registry
+from shells.sources.registries import Registry
+from tenants.client import RegistryClient
 from tests.conftest import Persona
 
 URL = "http://testserver/aas-api/v3/tenant-a"
 
 
-def credentials(someone: Persona) -> Credentials:
-    return Credentials(
-        token_url=f"http://testserver{someone.token_url}",
-        client_id=someone.module.client_id,
-        client_secret=someone.secret,
+def this_registry_as(someone: Persona, secret: str | None = None) -> Registry:
+    """The registry under test as the other one, asked with somebody's credentials."""
+    client = RegistryClient(
+        f"http://testserver{someone.token_url}",
+        someone.module.client_id,
+        secret or someone.secret,
         scope=settings.IMPORT_CREDENTIALS["scope"],
+        transport=httpx2.MockTransport(this_registry),
     )
+    return Registry(URL, client)
 
 
-def this_registry(request: httpx.Request) -> httpx.Response:
-    """The registry under test, as the other one."""
+def this_registry(request: httpx2.Request) -> httpx2.Response:
     answer = Client().generic(
         request.method,
         request.url.raw_path.decode(),
@@ -41,35 +44,39 @@ def this_registry(request: httpx.Request) -> httpx.Response:
         request.headers.get("content-type", ""),
         headers={name: request.headers[name] for name in ("authorization",) if name in request.headers},
     )
-    return httpx.Response(answer.status_code, content=answer.content)
+    return httpx2.Response(answer.status_code, content=answer.content)
 
 
 class Other:
     """A registry of which answers are known; tokens are numbered."""
 
-    def __init__(self, *answers: httpx.Response | httpx.TransportError, lifetime: int = 300) -> None:
+    def __init__(self, *answers: httpx2.Response | httpx2.TransportError) -> None:
         self.answers = list(answers)
-        self.lifetime = lifetime
         self.tokens = 0
-        self.calls: list[httpx.Request] = []
+        self.token: httpx2.Response | None = None
+        self.calls: list[httpx2.Request] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         if request.url.path == "/token":
             self.tokens += 1
-            token = {"access_token": f"token-{self.tokens}", "expires_in": self.lifetime}
-            return httpx.Response(200, json=token)
+            if self.token is not None:
+                return self.token
+            token = {"access_token": f"token-{self.tokens}", "token_type": "Bearer", "expires_in": 300}
+            return httpx2.Response(200, json=token)
         self.calls.append(request)
         answer = self.answers.pop(0)
-        if isinstance(answer, httpx.TransportError):
+        if isinstance(answer, httpx2.TransportError):
             raise answer
         return answer
 
     def read(self, with_token: bool = True) -> list[bytes]:
-        found = (
-            Credentials("http://other/token", "client", "secret", "scope") if with_token else Credentials()
+        transport = httpx2.MockTransport(self)
+        client = (
+            RegistryClient("http://other/token", "client", "secret", scope="scope", transport=transport)
+            if with_token
+            else httpx2.Client(transport=transport)
         )
-        registry = Registry("http://other/api/", found, httpx.MockTransport(self))
-        ((_, items),) = registry.parts()
+        ((_, items),) = Registry("http://other/api/", client).parts()
         return [item.content for item in items]
 
     @property
@@ -77,9 +84,9 @@ class Other:
         return [call.headers["authorization"] for call in self.calls]
 
 
-def page(*identifiers: str, cursor: str | None = None) -> httpx.Response:
+def page(*identifiers: str, cursor: str | None = None) -> httpx2.Response:
     metadata = {} if cursor is None else {"cursor": cursor}
-    return httpx.Response(
+    return httpx2.Response(
         200, json={"paging_metadata": metadata, "result": [{"id": name} for name in identifiers]}
     )
 
@@ -94,22 +101,20 @@ def test_it_works(alice: Persona, charlie: Persona, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(registries, "PAGE_ITEMS", 2)
     bodies = [shell_body(number) for number in range(5)]
     services.register_many(SHELLS, alice.tenant.pk, [parse_shell(body, strict=False) for body in bodies])
-    feed = Registry(URL, credentials(alice), httpx.MockTransport(this_registry))
-    counts = importing.run(charlie.tenant.pk, feed, Options(strict=False))
+    counts = importing.run(charlie.tenant.pk, this_registry_as(alice), Options(strict=False))
     assert (counts.created, counts.rejected) == (5, 0)
     copies = Shell.objects.of(charlie.tenant.pk).order_by("pk").values_list("document", flat=True)
     assert [copy.encode() for copy in copies] == bodies
 
 
 def test_wrong_credentials(alice: Persona, charlie: Persona) -> None:
-    wrong = Credentials(**{**vars(credentials(alice)), "client_secret": "wrong"})
     rejections: list[Any] = []
-    feed = Registry(URL, wrong, httpx.MockTransport(this_registry))
+    feed = this_registry_as(alice, secret="wrong")
     counts = importing.run(
         charlie.tenant.pk, feed, Options(strict=False), importing.Report(show=rejections.append)
     )
     assert counts.rejected == 1
-    assert str(rejections[0]).endswith("gives no token: it answers 401")
+    assert "no token can be had: invalid_client" in str(rejections[0])
 
 
 def test_the_cursor_is_passed_on() -> None:
@@ -133,49 +138,37 @@ class TestTokenRenewal:
         assert other.used == ["Bearer token-1"] * 2
 
     def test_after_401(self) -> None:
-        other = Other(page("a", cursor="1"), httpx.Response(401), page("b"))
+        other = Other(page("a", cursor="1"), httpx2.Response(401), page("b"))
         assert len(other.read()) == 2
         assert other.used == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
 
     def test_401_again(self) -> None:
         with pytest.raises(Unreadable, match="answers 401"):
-            Other(httpx.Response(401), httpx.Response(401)).read()
-
-    def test_before_it_expires(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        now = [1000.0]
-        monkeypatch.setattr("shells.sources.registries.time.monotonic", lambda: now[0])
-        other = Other(page("a", cursor="1"), page("b", cursor="2"), page("c"))
-        call = other.__call__
-
-        def later(request: httpx.Request) -> httpx.Response:
-            now[0] += 130
-            return call(request)
-
-        registry = Registry(
-            "http://other", Credentials("http://other/token", "c", "s", "x"), httpx.MockTransport(later)
-        )
-        ((_, items),) = registry.parts()
-        assert len(list(items)) == 3
-        # A token is had at 1130 and lives until 1430: at 1260 it is good, at 1390 it has less than a minute.
-        assert other.used == ["Bearer token-1", "Bearer token-1", "Bearer token-2"]
+            Other(httpx2.Response(401), httpx2.Response(401)).read()
 
 
 class TestBadAnswers:
     def test_what_passes_is_waited_for(self) -> None:
-        other = Other(httpx.ConnectError("refused"), httpx.Response(503), page("a"))
+        other = Other(httpx2.ConnectError("refused"), httpx2.Response(503), page("a"))
         assert len(other.read()) == 1
 
     def test_what_does_not_pass(self) -> None:
         with pytest.raises(Unreadable, match="cannot be reached: refused"):
-            Other(*[httpx.ConnectError("refused")] * registries.ATTEMPTS).read()
+            Other(*[httpx2.ConnectError("refused")] * registries.ATTEMPTS).read()
 
     @pytest.mark.parametrize(
         "answer",
-        [httpx.Response(200, text="<html>"), httpx.Response(200, json=[]), httpx.Response(404)],
+        [httpx2.Response(200, text="<html>"), httpx2.Response(200, json=[]), httpx2.Response(404)],
     )
-    def test_something_else(self, answer: httpx.Response) -> None:
+    def test_something_else(self, answer: httpx2.Response) -> None:
         with pytest.raises(Unreadable, match="answers"):
             Other(answer).read()
+
+    def test_no_token(self) -> None:
+        other = Other()
+        other.token = httpx2.Response(404, text="<html>")
+        with pytest.raises(Unreadable, match="no token can be had"):
+            other.read()
 
     def test_pages_without_end(self) -> None:
         with pytest.raises(Unreadable, match="the same cursor came twice"):

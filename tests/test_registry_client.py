@@ -37,7 +37,7 @@ def client(server: Server, **options: Any) -> RegistryClient:
         server.url + token_url("demo"),
         DEMO_CLIENT_ID,
         options.pop("secret", DEMO_SECRET),
-        audience=AUDIENCE,
+        scope=f"aud:{AUDIENCE} openid",
         base_url=f"{server.url}/aas-api/v3/demo/",
         timeout=30,
         **options,
@@ -137,7 +137,7 @@ class TestWithoutAServer:
             "https://registry.example/token",
             "id",
             "secret",
-            audience=AUDIENCE,
+            scope=f"aud:{AUDIENCE} openid",
             transport=httpx2.MockTransport(answer),
             **options,
         )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 
 from shells.generating import shell_descriptor, shell_id
@@ -34,32 +34,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def registry(server: Server) -> Iterator[httpx.Client]:
+def registry(server: Server) -> Iterator[httpx2.Client]:
     """A client of the demo tenant with a fresh token."""
     with client_of(server) as client:
         yield client
 
 
-def client_of(server: Server) -> httpx.Client:
+def client_of(server: Server) -> httpx2.Client:
     form = {
         "grant_type": "client_credentials",
         "client_id": DEMO_CLIENT_ID,
         "client_secret": DEMO_SECRET,
         "scope": f"aud:{AUDIENCE} openid",
     }
-    token = httpx.post(server.url + token_url("demo"), data=form).raise_for_status().json()["access_token"]
-    return httpx.Client(
+    token = httpx2.post(server.url + token_url("demo"), data=form).raise_for_status().json()["access_token"]
+    return httpx2.Client(
         base_url=f"{server.url}/aas-api/v3/demo/", headers={"Authorization": f"Bearer {token}"}, timeout=30
     )
 
 
-def round_trip(registry: httpx.Client, descriptor: dict[str, Any]) -> None:
+def round_trip(registry: httpx2.Client, descriptor: dict[str, Any]) -> None:
     created = registry.post("shell-descriptors", json=descriptor)
     assert created.status_code == 201, created.text
     fetched = registry.get(f"shell-descriptors/{encode(descriptor['id'])}")
     assert fetched.status_code == 200
     assert fetched.json() == descriptor
-    assert httpx.get(created.headers["Location"], headers=registry.headers).json() == descriptor
+    assert httpx2.get(created.headers["Location"], headers=registry.headers).json() == descriptor
 
 
 def printed_commands(output: str) -> str:
@@ -69,7 +69,7 @@ def printed_commands(output: str) -> str:
     return "\n".join([*steps[:2], steps[2].split("\n\n")[1]])
 
 
-def carried_out(registry: httpx.Client, location: str) -> httpx.Response:
+def carried_out(registry: httpx2.Client, location: str) -> httpx2.Response:
     """The result of a bulk operation, polled as a client does."""
     for _ in range(300):
         status = registry.get(location)
@@ -82,7 +82,7 @@ def carried_out(registry: httpx.Client, location: str) -> httpx.Response:
 
 
 @pytest.mark.spec("check", "38")
-def test_a_bulk_operation_of_1_000_descriptors(registry: httpx.Client) -> None:
+def test_a_bulk_operation_of_1_000_descriptors(registry: httpx2.Client) -> None:
     bodies = [shell_descriptor(number) for number in range(1000)]
     started = time.monotonic()
     accepted = registry.post("bulk/shell-descriptors", json=bodies)
@@ -126,7 +126,7 @@ def test_the_printed_commands_work_when_they_are_pasted(server: Server) -> None:
 
 
 @pytest.mark.spec("contract", "4")
-def test_the_contracts_example(registry: httpx.Client) -> None:
+def test_the_contracts_example(registry: httpx2.Client) -> None:
     round_trip(registry, {**CONTRACT_EXAMPLE, "id": "2222-shell"})
 
 
@@ -139,7 +139,7 @@ def test_the_contracts_example(registry: httpx.Client) -> None:
         "time-series-data.aasx",
     ],
 )
-def test_shells_of_real_files(registry: httpx.Client, name: str) -> None:
+def test_shells_of_real_files(registry: httpx2.Client, name: str) -> None:
     """Metamodel 3.0 and 3.1, JSON and XML."""
     with open(DATA / name, "rb") as file:
         descriptors = [
@@ -152,11 +152,11 @@ def test_shells_of_real_files(registry: httpx.Client, name: str) -> None:
         round_trip(registry, {**descriptor, "id": f"{descriptor['id']}#{name}"})
 
 
-def test_an_answer_has_a_length(registry: httpx.Client) -> None:
+def test_an_answer_has_a_length(registry: httpx2.Client) -> None:
     assert "Content-Length" in registry.get("shell-descriptors/YQ").headers
 
 
-def test_a_body_in_chunks(registry: httpx.Client) -> None:
+def test_a_body_in_chunks(registry: httpx2.Client) -> None:
     def chunks() -> Iterator[bytes]:
         yield b'{"id":'
         yield b'"urn:chunked"}'
@@ -176,7 +176,7 @@ def test_without_a_token_no_body_is_waited_for(server: Server) -> None:
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_of_9_mib(registry: httpx.Client, chunked: bool) -> None:
+def test_a_body_of_9_mib(registry: httpx2.Client, chunked: bool) -> None:
     body = b'{"id":"urn:large","x":"' + b"x" * (9 * 1024 * 1024) + b'"}'
     content = iter([body]) if chunked else body
     headers = {"Content-Type": "application/json"}
@@ -186,7 +186,7 @@ def test_a_body_of_9_mib(registry: httpx.Client, chunked: bool) -> None:
     assert registry.get(f"shell-descriptors/{encode('urn:large')}").status_code == 404
 
 
-def test_a_body_that_ends_early_is_not_stored(server: Server, registry: httpx.Client) -> None:
+def test_a_body_that_ends_early_is_not_stored(server: Server, registry: httpx2.Client) -> None:
     body = b'{"id":"urn:cut"}'
     head = (
         b"POST /aas-api/v3/demo/shell-descriptors HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: %s\r\n"
@@ -200,11 +200,11 @@ def test_a_body_that_ends_early_is_not_stored(server: Server, registry: httpx.Cl
     assert registry.get(f"shell-descriptors/{encode('urn:cut')}").status_code == 404
 
 
-def test_the_longest_identifier_fits_into_the_address(registry: httpx.Client) -> None:
+def test_the_longest_identifier_fits_into_the_address(registry: httpx2.Client) -> None:
     round_trip(registry, {"id": "\U0001f600" * 2048})
 
 
-def test_a_bad_and_a_good_request_in_one_pipeline(server: Server, registry: httpx.Client) -> None:
+def test_a_bad_and_a_good_request_in_one_pipeline(server: Server, registry: httpx2.Client) -> None:
     def request(body: bytes) -> bytes:
         return (
             b"POST /aas-api/v3/demo/shell-descriptors HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -244,16 +244,16 @@ def test_what_is_no_http_is_refused(server: Server, request_: bytes) -> None:
 
 
 def test_documentation_and_admin_are_there(server: Server) -> None:
-    document = httpx.get(f"{server.url}/openapi.json", headers={"Accept": "application/json"}).json()
+    document = httpx2.get(f"{server.url}/openapi.json", headers={"Accept": "application/json"}).json()
     assert document["openapi"].startswith("3.")
-    page = httpx.get(f"{server.url}/docs").text
+    page = httpx2.get(f"{server.url}/docs").text
     for asset in re.findall(r'(?:src|href)="([^"]+)"', page):
         assert asset.startswith("/static/")  # nothing from outside
-        assert httpx.get(server.url + asset).status_code == 200
-    assert httpx.get(f"{server.url}/admin/login/").status_code == 200
+        assert httpx2.get(server.url + asset).status_code == 200
+    assert httpx2.get(f"{server.url}/admin/login/").status_code == 200
 
 
-def test_no_token_secret_or_body_is_logged(server: Server, registry: httpx.Client) -> None:
+def test_no_token_secret_or_body_is_logged(server: Server, registry: httpx2.Client) -> None:
     registry.post("shell-descriptors", json={"id": "urn:logged", "idShort": "NotForTheLog"})
     registry.post("shell-descriptors", json={"idShort": "NotForTheLog"})
     registry.get("nonsense", headers={"X-Request-ID": "find-me"})
@@ -310,7 +310,7 @@ def test_a_database_that_restarts_is_noticed_before_it_is_used(tmp_path: Path) -
             assert registry.get(path).status_code == 200
 
 
-def test_a_registry_is_imported_from_another(server: Server, registry: httpx.Client) -> None:
+def test_a_registry_is_imported_from_another(server: Server, registry: httpx2.Client) -> None:
     """Over real HTTP, with real tokens and more than one page; an export of both is the same."""
     wanted = [shell_descriptor(number) for number in range(3000, 4200)]
     accepted = registry.post("bulk/shell-descriptors", json=wanted)

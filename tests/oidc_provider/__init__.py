@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from joserfc.jwk import ECKey, Key, RSAKey
 
@@ -90,7 +90,7 @@ class Provider:
 
     def token(self, client: str, resource: str = "urn:registry", **form: str) -> str:
         """An access token of `client` for `resource`, by client credentials (RFC 6749 §4.4, RFC 8707 §2)."""
-        response = httpx.post(
+        response = httpx2.post(
             f"{self.url}/token",
             data={"grant_type": "client_credentials", "resource": resource, **form},
             auth=(client, SECRET),

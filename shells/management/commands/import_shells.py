@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TextIO
 
+import httpx2
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
@@ -17,12 +18,15 @@ from shells import importing
 from shells.importing import CannotImport, Counts, Options, Rejection, Report
 from shells.services import OnConflict
 from shells.sources.feeds import Feed, Files
-from shells.sources.registries import Credentials, Registry
+from shells.sources.registries import Registry
+from tenants.client import RegistryClient
 from tenants.models import Validation
 from tenants.services import TenantError, find_tenant
 
 SHOWN_REJECTIONS = 10
 SECONDS_BETWEEN_LINES = 10
+#: How long another registry may take for a page.
+TIMEOUT_SECONDS = 60
 
 
 class Command(BaseCommand):
@@ -114,7 +118,7 @@ class Command(BaseCommand):
         if bool(options["sources"]) == bool(options["from_registry"]):
             raise CommandError("name either files or another registry (--from-registry)")
         if options["from_registry"]:
-            return Registry(options["from_registry"], Credentials(**settings.IMPORT_CREDENTIALS))
+            return Registry(options["from_registry"], _client(settings.IMPORT_CREDENTIALS))
         return Files(options["sources"], options["endpoint_base"], sys.stdin.buffer)
 
     def _finish(self, counts: Counts, how: Options, as_json: bool) -> None:
@@ -127,6 +131,14 @@ class Command(BaseCommand):
         if counts.rejected:
             nothing = ": nothing was changed" if how.atomic else ""
             raise CommandError(f"{counts.rejected} of {counts.items} were rejected{nothing}")
+
+
+def _client(credentials: dict[str, Any]) -> httpx2.Client:
+    """Sends no token if there is no address to get one from."""
+    if not credentials["token_endpoint"]:
+        return httpx2.Client(timeout=TIMEOUT_SECONDS)
+    client: httpx2.Client = RegistryClient(timeout=TIMEOUT_SECONDS, **credentials)
+    return client
 
 
 def _stopped(why: str, counts: Counts, how: Options) -> str:
