@@ -128,10 +128,11 @@ def main() -> None:
     else:
         call_command("check", databases=["default"], deploy=not settings.DEBUG, fail_level="ERROR")
     connections[DEFAULT_DB_ALIAS].ensure_connection()  # an embedded server is this process's to stop
-    from shells import bulk  # its models can be imported only now
+    from shells import bulk, uploads  # their models can be imported only now
 
     while bulk.run_next():  # what a process that was killed left behind
         pass
+    uploads.start_waiting()
     connections.close_all()  # the workers are forked from here
     Granian(
         "registry_project.server:application",

@@ -130,6 +130,19 @@ QUERY_TIMEOUT_MS = env.int("QUERY_TIMEOUT_MS", default=5000)
 #: How long a client can ask what came of its bulk operation.
 BULK_RESULT_SECONDS = env.int("BULK_RESULT_SECONDS", default=24 * 3600)
 
+#: The largest file that the admin takes for an import; `import_shells` takes any.
+MAX_UPLOAD_BYTES = env.int("MAX_UPLOAD_BYTES", default=1024**3)
+#: How long an uploaded file and its report are kept once it is checked or imported.
+UPLOAD_SECONDS = env.int("UPLOAD_SECONDS", default=30 * 24 * 3600)
+#: Where uploaded files are; several servers share the directory.
+MEDIA_ROOT = Path(env.str("UPLOADS_DIR", default=str(VAR_DIR / "uploads"))).resolve()
+FILE_UPLOAD_HANDLERS = [
+    "shells.uploads.LimitedUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+FILE_UPLOAD_PERMISSIONS = 0o600
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o700
+
 # --- Import from another registry ---------------------------------------------------------------------
 
 #: How `import_shells --from-registry` gets its tokens (contract §5.3); without an address it sends none.
@@ -171,6 +184,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "django.contrib.humanize",
     "django.contrib.staticfiles",
     "corsheaders",
     "rest_framework",

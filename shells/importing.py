@@ -44,8 +44,8 @@ OTHER_IMPORT_SECONDS = 10
 MAX_DEFECTS = 20
 
 _collection = SHELLS
-#: Who is noted to have written what an import brings.
-AUTHOR = Author("import")
+#: Who is noted to have written what a command imports.
+IMPORT = Author("import")
 
 
 class CannotImport(Exception):
@@ -64,6 +64,8 @@ class Options:
     #: Go on where an earlier import of the same files ended.
     resume: bool = False
     processes: int = field(default_factory=lambda: os.cpu_count() or 1)
+    #: Who is noted to have written what the import brings.
+    by: Author = IMPORT
 
 
 @dataclass
@@ -291,7 +293,7 @@ def _written(
             counts.rejected += 1
         else:
             waiting.append((place, item))
-    store = services.foresee if options.dry_run else partial(services.copy_many, by=AUTHOR)
+    store = services.foresee if options.dry_run else partial(services.copy_many, by=options.by)
     while waiting:  # of items with one id, each meets what became of the one before
         now: dict[str, tuple[int, Prepared]] = {}
         later = [

@@ -9,14 +9,17 @@ of a descriptor with it.
 """
 
 import uuid
+from pathlib import Path
 
 from django.contrib.postgres.indexes import BrinIndex
+from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import F, Func, Value
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from shells.querysets import ShellQuerySet, TenantQuerySet
-from tenants.models import Tenant
+from tenants.models import Tenant, Validation
 
 
 def text_hash(column: str) -> Func:
@@ -407,3 +410,100 @@ class ImportRun(models.Model):
 
     def __str__(self) -> str:
         return ", ".join(self.sources)
+
+
+class Upload(models.Model):
+    """A file that somebody imports in the admin: it is checked first, and then imported if it is to be."""
+
+    class State(models.TextChoices):
+        """How far it is. What is being checked or imported may also be waiting for its turn."""
+
+        CHECKING = "checking", _("being checked")
+        CHECKED = "checked", _("checked; nothing was written yet")
+        IMPORTING = "importing", _("being imported")
+        IMPORTED = "imported", _("imported")
+        STOPPED = "stopped", _("stopped")
+        FAILED = "failed", _("failed")
+
+    class OnConflict(models.TextChoices):
+        """What becomes of a shell whose id is registered already (services.OnConflict)."""
+
+        FAIL = "fail", _("reject it")
+        SKIP = "skip", _("leave the registered one as it is")
+        REPLACE = "replace", _("replace the registered one")
+
+    tenant = models.ForeignKey(
+        Tenant, models.CASCADE, db_index=False, help_text=_("Who gets what is in the file.")
+    )
+    name = models.TextField(editable=False, help_text=_("What the file was called."))
+    file = models.FileField(
+        upload_to="imports/%Y/%m",
+        max_length=500,
+        help_text=_(
+            "JSON Lines, a JSON array, a page of an API, an AAS environment (JSON, XML) or an AASX package; "
+            "JSON and XML also packed with gzip or zstd."
+        ),
+    )
+    validation = models.CharField(
+        max_length=7,
+        choices=Validation,
+        blank=True,
+        help_text=_("How strictly to check; empty: as the tenant says."),
+    )
+    on_conflict = models.CharField(
+        _("if a shell is registered already"), max_length=7, choices=OnConflict, default=OnConflict.FAIL
+    )
+    atomic = models.BooleanField(
+        _("all or nothing"),
+        default=False,
+        help_text=_("Import nothing unless everything can be taken; otherwise what is rejected is left out."),
+    )
+    endpoint_base = models.CharField(
+        _("address of the repository"),
+        max_length=2000,
+        blank=True,
+        validators=[URLValidator(["http", "https"])],
+        help_text=_(
+            "Shells and submodels of AAS environments and AASX packages get endpoints below this address."
+        ),
+    )
+    author = models.TextField(editable=False, help_text=_("Who sent it."))
+    state = models.CharField(max_length=9, choices=State, default=State.CHECKING, editable=False)
+    attempts = models.IntegerField(default=0, editable=False, help_text=_("How often it was begun."))
+    stop = models.BooleanField(default=False, editable=False, help_text=_("Somebody asked to stop it."))
+    counts = models.JSONField(default=dict, editable=False, help_text=_("What became of its items."))
+    size = models.BigIntegerField(default=0, editable=False, help_text=_("The bytes of the file."))
+    read = models.BigIntegerField(default=0, editable=False, help_text=_("How many of them were read."))
+    problem = models.TextField(blank=True, editable=False, help_text=_("Why it failed."))
+    created_at = models.DateTimeField(db_default=Now(), editable=False, help_text=_("When it was sent."))
+    finished_at = models.DateTimeField(
+        null=True, editable=False, help_text=_("When it was last checked or imported.")
+    )
+
+    objects = TenantQuerySet["Upload"].as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(
+                    state__in=["checking", "checked", "importing", "imported", "stopped", "failed"]
+                ),
+                name="upload_state_is_known",
+            )
+        ]
+        indexes = [
+            models.Index(fields=["tenant", "id"], name="upload_tenant"),
+            models.Index(fields=["id"], condition=models.Q(finished_at=None), name="upload_waiting"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def is_finished(self) -> bool:
+        return self.finished_at is not None
+
+    @property
+    def report_path(self) -> Path:
+        """Where its report is: JSON Lines, one for each rejected item."""
+        return Path(self.file.path + ".rejected.jsonl")

@@ -159,12 +159,13 @@ class TestImport:
         run(generated(tmp_path / "a.jsonl", 1))
         assert not AssetLinks.objects.exists()
 
-    def test_an_upload(self, tenant_a: Tenant) -> None:
+    def test_an_upload(self, tenant_a: Tenant, tmp_path: Path) -> None:
         """What the upload page of the admin calls."""
-        stream = io.BufferedReader(io.BytesIO(b'[{"id":"urn:1"},{}]'))
+        (tmp_path / "x").write_bytes(b'[{"id":"urn:1"},{}]')
         rejections: list[importing.Rejection] = []
         report = importing.Report(show=rejections.append)
-        counts = importing.run(tenant_a.pk, Upload("a.json", stream, 19, None), Options(strict=False), report)
+        feed = Upload("a.json", str(tmp_path / "x"), None)
+        counts = importing.run(tenant_a.pk, feed, Options(strict=False), report)
         assert (counts.created, counts.rejected) == (1, 1)
         assert [str(rejection) for rejection in rejections] == [
             "a.json, line 1: /id: this member is required"

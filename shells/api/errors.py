@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError, connection
-from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.views import defaults
 from rest_framework import exceptions, status
 from rest_framework.request import Request
@@ -108,6 +108,8 @@ def _headers(exception: exceptions.APIException, context: dict[str, Any]) -> dic
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Django's handler400, for what is refused before a view."""
     if not request.path_info.startswith(API_PREFIX):
+        if isinstance(exception, RequestDataTooBig):
+            return HttpResponse(str(exception), status=413, content_type="text/plain")
         return defaults.bad_request(request, exception)
     return result(request, 400, ["the request cannot be read"])
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from shells.sources import files, reading
-from shells.sources.items import Item, Stream, Unreadable
+from shells.sources.items import Item, Unreadable
 
 _LOOK_AFTER_ITEMS = 200
 
@@ -69,18 +69,16 @@ def printable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-class Upload:
-    """One file that somebody sent."""
+class Upload(Files):
+    """One file that somebody sent, under the name that messages give it."""
 
-    def __init__(self, name: str, stream: Stream, size: int, endpoint_base: str | None) -> None:
-        self.names: Sequence[str] = [name]
-        self.read = 0
-        self.total: int | None = size
-        self._stream = stream
-        self._endpoint_base = endpoint_base
+    def __init__(self, name: str, path: str, endpoint_base: str | None) -> None:
+        super().__init__([path], endpoint_base)
+        self._path = path
+        self.names = [name]
 
     def parts(self) -> Iterator[tuple[str, Iterator[Item]]]:
-        yield self.names[0], reading.items(self._stream, self._endpoint_base)
+        yield self.names[0], self._items(files.File(self._path))
 
     def state(self) -> str:
-        raise Unreadable("an upload cannot be read again")
+        return files.state([self._path])
