@@ -483,6 +483,8 @@ class Upload(models.Model):
     objects = TenantQuerySet["Upload"].as_manager()
 
     class Meta:
+        verbose_name = _("import")
+        verbose_name_plural = _("imports")
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(

@@ -66,6 +66,11 @@ class UploadAdmin(TenantRowsAdmin):
         if db_field.name == "tenant":
             assert field.queryset is not None
             field.queryset = field.queryset.filter(person_of(request).rows("pk", Role.EDITOR))
+            field.widget.can_view_related = field.widget.can_add_related = False
+            field.widget.can_change_related = field.widget.can_delete_related = False
+            choices = list(field.queryset[:2])
+            if len(choices) == 1:
+                field.initial = choices[0].pk
         return field
 
     def get_form(self, *args: Any, **kwargs: Any) -> Any:

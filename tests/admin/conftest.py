@@ -92,15 +92,19 @@ def browser() -> Iterator[Browser]:
 def signed_in(browser: Browser, server: Server) -> Any:
     """The cookies of the demo's admin, a superuser."""
     context = browser.new_context(base_url=server.url)
-    page = context.new_page()
+    sign_in(context.new_page())
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def sign_in(page: Page) -> None:
+    """As the demo's admin."""
     page.goto("/admin/")
     page.fill("#id_username", DEMO_ADMIN)
     page.fill("#id_password", DEMO_ADMIN_PASSWORD)
     page.press("#id_password", "Enter")
     page.wait_for_url("**/admin/")
-    state = context.storage_state()
-    context.close()
-    return state
 
 
 @pytest.fixture

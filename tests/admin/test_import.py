@@ -1,6 +1,7 @@
 """Import of a file in the admin: sent, checked, looked at, imported; by a process of its own."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,15 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from pytest_django import Settings
 
 from shells import importing, uploads
 from shells.generating import shell_body
 from shells.models import Change, Shell, Upload
 from tenants.models import Role, Tenant
-from tests.admin.conftest import member, screenshot
-from tests.server import Server
+from tests.admin.conftest import member, screenshot, sign_in
+from tests.server import Server, running_server
 
 ADD = "/admin/shells/upload/add/"
 GOOD = b"".join(shell_body(number) + b"\n" for number in range(3))
@@ -294,7 +295,7 @@ def test_in_the_browser(page: Page, server: Server, file: Path) -> None:
     expect(page.get_by_role("cell", name="/assetKind")).to_be_visible()
     screenshot(page, "import-checked")
     page.get_by_role("button", name="Import all but what is rejected").click()
-    expect(page.get_by_role("heading", name="Imported")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Imported", exact=True)).to_be_visible(timeout=60_000)
     screenshot(page, "import-imported")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the whole report").click()
@@ -302,3 +303,26 @@ def test_in_the_browser(page: Page, server: Server, file: Path) -> None:
     page.goto("/admin/shells/upload/")
     expect(page.get_by_role("cell", name="2,501 created, 2 rejected")).to_be_visible()
     screenshot(page, "imports")
+
+
+def test_a_killed_server_goes_on_when_it_starts_again(tmp_path: Path, browser: Browser) -> None:
+    """Server, import and database end at once in the middle of an import."""
+    file = tmp_path / "many.jsonl"
+    file.write_bytes(b"".join(shell_body(number) + b"\n" for number in range(6000)))
+    with running_server(tmp_path) as server:
+        context = browser.new_context(base_url=server.url)
+        page = context.new_page()
+        sign_in(page)
+        page.goto(ADD)
+        page.set_input_files("#id_file", file)
+        page.get_by_role("button", name="Send and check").click()
+        page.get_by_role("button", name="Import", exact=True).click(timeout=60_000)
+        created = page.locator("[data-count=created]")
+        expect(created).not_to_have_text(re.compile("^(0|6,000)$"), timeout=60_000)
+        server.kill()
+        server.start()
+        expect(page.get_by_role("heading", name="Imported", exact=True)).to_be_visible(timeout=60_000)
+        expect(created).to_have_text("6,000")
+        context.close()
+        exported = server.manage("export_shells", "--tenant", "demo").splitlines()
+        assert exported == file.read_text().splitlines()
