@@ -14,6 +14,7 @@ urlpatterns = [
     path("health/ready", health.ready),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
 ]
 handler400 = "shells.api.errors.bad_request"

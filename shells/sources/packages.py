@@ -9,7 +9,7 @@ from typing import Any
 from lxml.etree import LxmlError
 from pyecma376_2.zip_package import ZipPackageReader
 
-from shells.sources import environments
+from shells.sources import environments, texts
 from shells.sources.items import Item, Stream, Unreadable
 
 ZIP = b"PK\x03\x04"
@@ -87,13 +87,8 @@ def _part_items(package: Any, part: str, endpoint_base: str | None) -> Iterator[
         raise Unreadable(f"names an environment that it does not contain: {part!r}") from None
     with stream:
         buffered = io.BufferedReader(_Bounded(stream, part), environments.CHUNK_BYTES)
-        start = buffered.peek(64)[:64]
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise Unreadable(f"its environment {part!r} is UTF-16: convert it to UTF-8")
-        if start.startswith(b"\xef\xbb\xbf"):
-            buffered.read(3)
-            start = start[3:]
         try:
+            start = texts.beginning(buffered, 64)
             if start.lstrip().startswith(b"{"):
                 yield from environments.json_items(buffered, endpoint_base)
             else:

@@ -3,11 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from shells.sources import environments, json_text, packages, packing
+from shells.sources import environments, json_text, packages, packing, texts
 from shells.sources.items import Item, Stream, Unreadable
 
-_BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
-_UTF8_BOM = b"\xef\xbb\xbf"
 _first_member = re.compile(rb'\{\s*"([^"\\]*)"\s*:')
 _PAGE = {b"result", b"paging_metadata"}
 _LOOK_BYTES = 64 * 1024
@@ -23,14 +21,9 @@ def items(stream: Stream, endpoint_base: str | None = None) -> Iterator[Item]:
         yield from packages.items(stream, endpoint_base)
         return
     stream = packing.unpacked(stream)
-    start = stream.peek(_LOOK_BYTES)[:_LOOK_BYTES]
-    if start.startswith((packing.GZIP, packing.ZSTD, packages.ZIP)):
+    if stream.peek(4)[:4].startswith((packing.GZIP, packing.ZSTD, packages.ZIP)):
         raise Unreadable("is packed twice: unpack it once")
-    if start[:2] in _BOMS or (b"\0" in start[:4] and start.strip(b"\0")):
-        raise Unreadable("is UTF-16, or no text: convert it to UTF-8")
-    if start.startswith(_UTF8_BOM):
-        stream.read(len(_UTF8_BOM))
-        start = start[len(_UTF8_BOM) :]
+    start = texts.beginning(stream, _LOOK_BYTES)
     yield from _text_items(stream, start, endpoint_base)
 
 
