@@ -1,9 +1,11 @@
 """manage.py import_shells: forms, modes, the report, and input that is bad."""
 
+import gzip
 import io
 import json
 import os
 import sys
+import zipfile
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from shells.identifiers import digest
 from shells.importing import Options
 from shells.models import AssetId, AssetLinks, Endpoint, ImportRun, Shell, Submodel
 from shells.services import imports
+from shells.sources import packing
 from shells.sources.feeds import Files, Upload
 from tenants.models import Tenant
 from tests.bodies import CONTRACT_EXAMPLE, EVERYTHING
@@ -395,6 +398,53 @@ class TestBadInput:
         assert second == f"{directory}/b.jsonl: is UTF-16, or no text: convert it to UTF-8"
         assert third.startswith(f"{directory}/c.aasx: ")
         assert "metamodel 2.0" in third
+
+    def test_gzip_that_was_cut_off(self, tmp_path: Path) -> None:
+        """What could be unpacked is taken; mended and given again, the rest is."""
+        path = tmp_path / "a.jsonl.gz"
+        whole = gzip.compress(b"".join(shell_body(number) + b"\n" for number in range(50)))
+        path.write_bytes(whole[:-2000])
+        counts, shown, _ = refused(path, lines(tmp_path / "b.jsonl", {"id": "urn:b"}))
+        assert 0 < counts["created"] < 51
+        assert counts["rejected"] == 1
+        line = counts["created"]  # those of this file and one of the other
+        assert line > 20
+        assert shown == f"{path}, line {line}: the gzip data ends too early: the file was cut off\n"
+        path.write_bytes(whole)
+        run(path, "--on-conflict", "skip")
+        assert Shell.objects.count() == 51
+
+    def test_a_bomb(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(packing, "ALWAYS_ALLOWED_BYTES", 1024 * 1024)
+        path = tmp_path / "a.jsonl.gz"
+        path.write_bytes(gzip.compress(b'{"id":"urn:1"}\n' + b" " * 20_000_000))
+        counts, shown, _ = refused(path)
+        assert counts == {"created": 1, "rejected": 1}
+        assert shown.startswith(f"{path}")
+        assert "taken for a bomb" in shown
+
+    def test_an_entity_bomb(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.xml"
+        path.write_bytes(b'<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><x>&b;</x>')
+        counts, shown, _ = refused(path, lines(tmp_path / "b.jsonl", {"id": "urn:b"}))
+        assert counts == {"created": 1, "rejected": 1}
+        assert shown.startswith(f"{path}")
+        assert "document type or entities" in shown
+
+    def test_a_path_traversal(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.aasx"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("../evil.xml", b"<x/>")
+        counts, shown, _ = refused(path)
+        assert counts == {"rejected": 1}
+        assert shown == f"{path}: has a part whose name leads out of the package: '../evil.xml'\n"
+
+    def test_a_line_of_100_mib(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(b'{"id":"urn:1"}\n"' + b"x" * (100 * 1024 * 1024) + b'"\n{"id":"urn:3"}\n')
+        counts, shown, _ = refused(path)
+        assert counts == {"created": 2, "rejected": 1}
+        assert shown == f"{path}, line 2: the line is longer than 8388608 bytes\n"
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         counts, shown, _ = refused(tmp_path / "none.jsonl")

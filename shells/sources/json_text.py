@@ -4,6 +4,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from shells.sources.items import MAX_ITEM_BYTES, Item, Stream, Unreadable
@@ -19,8 +20,12 @@ _decoder = json.JSONDecoder()
 def lines(stream: Stream, limit: int = MAX_ITEM_BYTES) -> Iterator[Item]:
     """JSON Lines: each line that is not blank is an item. One longer than `limit` bytes is skipped over."""
     number = blank = 0
-    while line := stream.readline(limit + 2):
+    while True:
         number += 1
+        with _at_line(number):
+            line = stream.readline(limit + 2)
+        if not line:
+            return
         if len(line) > limit and not line.endswith(b"\n"):
             while (rest := stream.readline(CHUNK_BYTES)) and not rest.endswith(b"\n"):
                 pass
@@ -32,6 +37,15 @@ def lines(stream: Stream, limit: int = MAX_ITEM_BYTES) -> Iterator[Item]:
             blank += 1
             if blank > MAX_BLANK_LINES:
                 raise Unreadable(f"more than {MAX_BLANK_LINES} blank lines", number)
+
+
+@contextmanager
+def _at_line(number: int) -> Iterator[None]:
+    """What is said of the stream (broken, a bomb) is said with the line where that is."""
+    try:
+        yield
+    except Unreadable as error:
+        raise Unreadable(error.reason, error.line or number) from None
 
 
 def listed(stream: Stream) -> Iterator[Item]:
@@ -167,7 +181,8 @@ class Text:
         """Read on; whether there was more."""
         if self._ended:
             return False
-        data = self._stream.read(size)
+        with _at_line(self._line + self._text.count("\n", self._position)):
+            data = self._stream.read(size)
         self._ended = not data
         try:
             decoded = self._decode(data, self._ended)

@@ -53,7 +53,7 @@ class _ZstdFile:
         self._inside = False
         self._rest = b""
 
-    def read(self, size: int) -> bytes:
+    def read1(self, size: int) -> bytes:
         """Raises EOFError if the data ends within a frame."""
         while not self._rest:
             packed = self._frame.unused_data if self._frame.eof else b""
@@ -98,7 +98,7 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         try:
-            data = self._packed.read(len(buffer))
+            data = self._packed.read1(len(buffer))  # what comes before broken data comes out
         except EOFError:
             raise Unreadable(f"the {self._name} data ends too early: the file was cut off") from None
         except (gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
