@@ -4,6 +4,7 @@ from csp.decorators import csp_replace
 from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from mozilla_django_oidc.views import OIDCLogoutView
 
 from registry_project import health
 
@@ -18,6 +19,8 @@ urlpatterns = [
     path("health/ready", health.ready),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
     path("docs", _swagger, name="docs"),
+    path("admin/oidc/", include("mozilla_django_oidc.urls")),
+    path("admin/logout/", OIDCLogoutView.as_view()),  # of the admin, and of the provider
     path("admin/", admin.site.urls),
 ]
 handler400 = "shells.api.errors.bad_request"
