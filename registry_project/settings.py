@@ -9,6 +9,7 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import corsheaders.defaults
 import environ
@@ -28,6 +29,12 @@ def required_outside_debug(name: str, development: str) -> str:
     return value
 
 
+def _origin(address: str) -> str:
+    """Scheme, host and port of an address, as a Content-Security-Policy names a source."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 # --- What kind of start this is -----------------------------------------------------------------------
 
 DEBUG = env.bool("DEBUG", default=True)
@@ -37,6 +44,38 @@ HOST = env.str("HOST", default="127.0.0.1")
 PORT = env.int("PORT", default=8000)
 WORKERS = env.int("WORKERS", default=os.cpu_count() or 1)
 BLOCKING_THREADS = env.int("BLOCKING_THREADS", default=2)
+
+# --- Sign-in of people to the admin (tenants/sign_in.py) ----------------------------------------------
+
+#: The issuer of an OpenID provider through which people sign in; empty: passwords only.
+ADMIN_OIDC_ISSUER = env.str("ADMIN_OIDC_ISSUER", default="")
+#: Where else than on the issuer's own origin it has people sign in and out, such as https://login.example.
+ADMIN_OIDC_ORIGINS = env.list("ADMIN_OIDC_ORIGINS", default=[])
+#: What the button calls the provider.
+ADMIN_OIDC_NAME = env.str("ADMIN_OIDC_NAME", default="single sign-on")
+ADMIN_OIDC_ROLES_CLAIM = env.str("ADMIN_OIDC_ROLES_CLAIM", default="roles")
+#: Values of the roles claim: of superusers, and of all others who may enter (none: whoever has a tenant).
+ADMIN_OIDC_SUPERUSER_VALUES = env.list("ADMIN_OIDC_SUPERUSER_VALUES", default=[])
+ADMIN_OIDC_STAFF_VALUES = env.list("ADMIN_OIDC_STAFF_VALUES", default=[])
+#: The claim with tenants and roles: texts such as acme:editor, or an object {"acme": "editor"}.
+ADMIN_OIDC_TENANTS_CLAIM = env.str("ADMIN_OIDC_TENANTS_CLAIM", default="roles")
+#: Whether people may sign in with passwords; off, the form for them is gone.
+ADMIN_PASSWORD_SIGN_IN = env.bool("ADMIN_PASSWORD_SIGN_IN", default=True)
+
+# What mozilla-django-oidc wants to know; endpoints come from the discovery document of the issuer.
+OIDC_RP_CLIENT_ID = env.str("ADMIN_OIDC_CLIENT_ID") if ADMIN_OIDC_ISSUER else ""
+OIDC_RP_CLIENT_SECRET = env.str("ADMIN_OIDC_CLIENT_SECRET", default="")  # empty: a public client
+OIDC_RP_SCOPES = env.str("ADMIN_OIDC_SCOPES", default="openid profile email")
+OIDC_USE_PKCE = True
+OIDC_STORE_ID_TOKEN = True  # to sign out at the provider (RP-Initiated Logout 1.0 §2)
+#: How long a session through the provider lasts without asking the provider anew.
+OIDC_RENEW_ID_TOKEN_EXPIRY_SECONDS = env.int("ADMIN_OIDC_RENEW_SECONDS", default=900)
+OIDC_CALLBACK_CLASS = "tenants.sign_in.CallbackView"
+OIDC_AUTHENTICATE_CLASS = "tenants.sign_in.RequestView"
+OIDC_OP_LOGOUT_URL_METHOD = "tenants.sign_in.end_session_address"
+AUTHENTICATION_BACKENDS = ["tenants.sign_in.PasswordBackend", "tenants.sign_in.ProviderBackend"]
+LOGIN_REDIRECT_URL = "admin:index"
+LOGOUT_REDIRECT_URL = "admin:login"
 
 # --- Who may ask, and under which address -------------------------------------------------------------
 
@@ -84,9 +123,45 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS
 SECURE_HSTS_PRELOAD = REQUIRE_HTTPS
 SESSION_COOKIE_SECURE = REQUIRE_HTTPS
 CSRF_COOKIE_SECURE = REQUIRE_HTTPS
+CSRF_COOKIE_HTTPONLY = True  # forms carry the token; no script needs the cookie
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = (
+    "Lax"  # Strict would lose the session on the way back from a provider
+)
+#: How long somebody stays signed in to the admin with a password.
+SESSION_COOKIE_AGE = env.int("SESSION_SECONDS", default=12 * 3600)
 X_FRAME_OPTIONS = "DENY"
 if not REQUIRE_HTTPS:
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"  # Authlib's own switch for its https rule
+
+#: What a page of the admin or of the documentation may load, and where its forms may lead.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'self'"],
+        # Nothing inline. Alpine.js, with which unfold is made, compiles the expressions in its attributes.
+        "script-src": ["'self'", "'unsafe-eval'"],
+        "style-src": ["'self'", "'unsafe-inline'"],  # unfold's colours, widths that scripts set
+        "img-src": ["'self'", "data:"],
+        # Swagger UI calls the registry under the address that it has for its clients.
+        "connect-src": ["'self'", *([_origin(BASE_URL)] if BASE_URL else [])],
+        "object-src": ["'none'"],
+        "base-uri": ["'none'"],
+        # A form whose answer redirects to the provider: to sign out, or to renew the session.
+        "form-action": [
+            "'self'",
+            *([_origin(ADMIN_OIDC_ISSUER)] if ADMIN_OIDC_ISSUER else []),
+            *ADMIN_OIDC_ORIGINS,
+        ],
+        "frame-ancestors": ["'none'"],
+    }
+}
+#: What browsers offer to pages and no page here wants.
+PERMISSIONS_POLICY: dict[str, list[str]] = {
+    feature: []
+    for feature in (
+        "accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "geolocation", "gyroscope",
+        "magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "usb", "xr-spatial-tracking",
+    )
+}  # fmt: skip
 
 #: Whether `/description` may be asked without a token, for viewers that do so. The contract says no.
 OPEN_DESCRIPTION = env.bool("OPEN_DESCRIPTION", default=False)
@@ -203,11 +278,14 @@ API_MIDDLEWARE = [
 MIDDLEWARE = [
     *API_MIDDLEWARE,
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "tenants.sign_in.SessionRenewal",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -272,7 +350,12 @@ SPECTACULAR_SETTINGS = {
     ],
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
-UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}
+UNFOLD = {
+    "SITE_TITLE": "Shell registry",
+    "SITE_HEADER": "Shell registry",
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"{STATIC_URL}tenants/favicon.svg"}],
+    "LOGIN": {"form": "tenants.sign_in.SignInForm"},
+}
 
 # --- Logging: events, one JSON object a line ----------------------------------------------------------
 

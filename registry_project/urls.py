@@ -1,10 +1,15 @@
 """Addresses: the registry, the identity service, health, documentation and the admin."""
 
+from csp.decorators import csp_replace
 from django.contrib import admin
 from django.urls import include, path
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
+from mozilla_django_oidc.views import OIDCLogoutView
 
 from registry_project import health
+
+#: Swagger UI with its settings in a script of their own: none is inline, and nothing is compiled from texts.
+_swagger = csp_replace({"script-src": ["'self'"]})(SpectacularSwaggerSplitView.as_view(url_name="openapi"))
 
 urlpatterns = [
     path("aas-api/v3/<str:tenantId>/", include("shells.api.urls")),
@@ -13,8 +18,10 @@ urlpatterns = [
     path("health/live", health.live),
     path("health/ready", health.ready),
     path("openapi.json", SpectacularJSONAPIView.as_view(), name="openapi"),
-    path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="docs"),
+    path("docs", _swagger, name="docs"),
     path("admin/language/", include("django.conf.urls.i18n")),
+    path("admin/oidc/", include("mozilla_django_oidc.urls")),
+    path("admin/logout/", OIDCLogoutView.as_view()),  # of the admin, and of the provider
     path("admin/", admin.site.urls),
 ]
 handler400 = "shells.api.errors.bad_request"

@@ -10,7 +10,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import Error as DatabaseError
 from django.db.models import Q
 
-from tenants import keys, secrets
+from tenants import issuers, keys, secrets
 from tenants.models import Module
 
 #: Within this time a module that was disabled is refused everywhere.
@@ -122,6 +122,30 @@ def check_disabled_modules_are_refused_soon(app_configs: Any, **kwargs: Any) -> 
             id="tenants.W004",
         )
     ]
+
+
+@register(Tags.security)
+def check_somebody_can_sign_in(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if settings.ADMIN_PASSWORD_SIGN_IN or settings.ADMIN_OIDC_ISSUER:
+        return []
+    return [
+        Error(
+            "nobody can sign in to the admin: passwords are off, and there is no provider",
+            hint="Set ADMIN_OIDC_ISSUER, or leave ADMIN_PASSWORD_SIGN_IN on.",
+            id="tenants.E010",
+        )
+    ]
+
+
+@register(Tags.security)
+def check_provider_of_people(app_configs: Any, **kwargs: Any) -> Sequence[CheckMessage]:
+    if not settings.ADMIN_OIDC_ISSUER:
+        return []
+    try:
+        issuers.check_address(settings.ADMIN_OIDC_ISSUER)
+    except ValueError as error:
+        return [Error(f"ADMIN_OIDC_ISSUER: {error}", hint="It must be an https address.", id="tenants.E011")]
+    return []
 
 
 def _is_loopback(host: str) -> bool:

@@ -19,14 +19,13 @@ from rest_framework.exceptions import PermissionDenied
 
 from tenants import issuers
 from tenants.callers import Caller, CannotVerify, InvalidToken, seen_as
+from tenants.claims import texts
 from tenants.models import Role, TrustedIssuer, Validation
 
 #: Header types of access tokens; most providers say JWT or nothing. `logout+jwt` and others are refused.
 TYPES = {"", "jwt", "at+jwt", "application/at+jwt"}
 #: Where providers say who asks, the most exact first: RFC 9068 §2.2, OpenID Connect, Entra ID, RFC 7519.
 CLIENT_CLAIMS = ("client_id", "azp", "appid", "sub")
-#: Claims that are one text with blanks between values (RFC 6749 §3.3; Entra ID).
-SPACED_CLAIMS = ("scope", "scp")
 
 _tenant_identifier = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 
@@ -44,10 +43,10 @@ def verified(token: str, kid: str | None, issuer: str, tenant_identifier: str, w
     except issuers.KeysUnavailable:
         raise CannotVerify("the keys of the token's issuer cannot be fetched; try again") from None
     claims = _verified_claims(token, keys, trusted)
-    if trusted.tenant_claim and trusted.tenant_value not in _values(claims, trusted.tenant_claim):
+    if trusted.tenant_claim and trusted.tenant_value not in texts(claims, trusted.tenant_claim):
         raise PermissionDenied("the token is not for this tenant")
     role = _role(claims, trusted)
-    subjects = _values(claims, trusted.subject_claim) if trusted.subject_claim else set()
+    subjects = texts(claims, trusted.subject_claim) if trusted.subject_claim else set()
     return Caller(
         tenant_pk=trusted.tenant.pk,
         tenant_identifier=trusted.tenant.identifier,
@@ -87,7 +86,7 @@ def _verified_claims(token: str, keys: KeySet, trusted: TrustedIssuer) -> dict[s
         raise InvalidToken("the token has another issuer")
     if not _is_access_token(decoded.header, claims):
         raise InvalidToken("the token is not an access token")
-    if not _values(claims, trusted.audience_claim) & set(trusted.audiences):
+    if not texts(claims, trusted.audience_claim) & set(trusted.audiences):
         raise InvalidToken("the token is meant for another service")
     return claims
 
@@ -118,21 +117,9 @@ def _role(claims: dict[str, Any], trusted: TrustedIssuer) -> Role:
     """The highest of the roles that the values of the roles claim stand for."""
     roles = [
         Role(trusted.role_map[value])
-        for value in _values(claims, trusted.roles_claim)
+        for value in texts(claims, trusted.roles_claim)
         if value in trusted.role_map
     ]
     if not roles:
         raise PermissionDenied(f"the token has no role of this registry in its claim {trusted.roles_claim}")
     return max(roles, key=list(Role).index)
-
-
-def _values(claims: dict[str, Any], name: str) -> set[str]:
-    """The texts in a claim. Dots lead into it, unless a claim of that very name exists: `realm_access.roles`."""
-    value: Any = claims.get(name)
-    if value is None:
-        value = claims
-        for step in name.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-    if isinstance(value, str):
-        return set(value.split()) if name in SPACED_CLAIMS else {value}
-    return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()

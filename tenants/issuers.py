@@ -1,4 +1,4 @@
-"""The addresses of issuers: our own, and where trusted ones publish their keys.
+"""The addresses of issuers: our own, and where trusted ones publish their keys and say where the rest is.
 
 Keys are fetched from addresses that an operator wrote down, or that the issuer's own discovery document
 names; never from one in a token. What was fetched is kept for each process: it is fetched anew when it is old
@@ -9,6 +9,7 @@ or when a token names a key that is not in it, at most once in `JWKS_INTERVAL_SE
 import json
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,7 +32,7 @@ FETCH_SECONDS = 5.0
 
 
 class KeysUnavailable(Exception):
-    """The keys of an issuer cannot be had; the message says why, in one line."""
+    """The keys of an issuer, or what else it is asked for, cannot be had; one line that says why."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class _State:
     """What is known of a source: replaced as a whole, so that no reader sees half of it."""
 
     keys: KeySet | None = None
+    document: Mapping[str, Any] = field(default_factory=dict)
     kids: frozenset[str | None] = frozenset()
     fetched: float = 0.0
     attempted: float | None = None
@@ -96,6 +98,43 @@ def key_set(source: Source, kid: str | None) -> KeySet:
     Raises KeysUnavailable if they were never fetched or too long ago, and if `kid` is not among them while
     the issuer cannot be asked.
     """
+    published = _state(source, kid).keys
+    assert published is not None
+    return published
+
+
+def endpoint(issuer: str, name: str) -> str:
+    """The address that the discovery document of `issuer` has under `name`. Raises KeysUnavailable."""
+    address = _state(Source(issuer), None).document.get(name)
+    try:
+        check_address(str(address))
+    except ValueError as error:
+        raise KeysUnavailable(f"the discovery document of {issuer} has no {name}: {error}") from None
+    return str(address)
+
+
+def authentication_methods(issuer: str) -> list[str]:
+    """How a client may prove who it is at the token endpoint (OpenID Connect Discovery §3).
+
+    Raises KeysUnavailable.
+    """
+    said = _state(Source(issuer), None).document.get("token_endpoint_auth_methods_supported")
+    return said if isinstance(said, list) else ["client_secret_basic"]
+
+
+def exchange(
+    address: str, form: dict[str, str], credentials: tuple[str, str] | None = None
+) -> dict[str, Any]:
+    """What the token endpoint at `address` answers to `form`: tokens, or an error (RFC 6749 §5).
+
+    Raises KeysUnavailable if that is no JSON.
+    """
+    with _client() as client:
+        return _json(client, address, time.monotonic() + FETCH_SECONDS, form, credentials)
+
+
+def _state(source: Source, kid: str | None) -> _State:
+    """What is known of a source, fetched if need be. Raises KeysUnavailable as `key_set`."""
     entry = _entries.setdefault(source, _Entry())
     state = entry.state
     if state.is_due(kid, time.monotonic()):
@@ -111,18 +150,19 @@ def key_set(source: Source, kid: str | None) -> KeySet:
         raise KeysUnavailable(state.failure or "the keys are being fetched")
     if state.failure and state.lacks(kid):
         raise KeysUnavailable(state.failure)
-    return state.keys
+    return state
 
 
 def fetch(source: Source) -> KeySet:
     """The keys that an issuer publishes at the moment (RFC 7517 §5). Raises KeysUnavailable."""
+    return _fetched(source)[1]
+
+
+def _fetched(source: Source) -> tuple[dict[str, Any], KeySet]:
+    """The discovery document of an issuer, unless the source says where its keys are, and the keys."""
     deadline = time.monotonic() + FETCH_SECONDS
-    # A redirect is an answer like any other that is not 200. Compressed, a small answer could be a large one.
-    with httpx2.Client(
-        timeout=STEP_SECONDS,
-        follow_redirects=False,
-        headers={"Accept": "application/json", "Accept-Encoding": "identity"},
-    ) as client:
+    document: dict[str, Any] = {}
+    with _client() as client:
         address = source.jwks_uri
         if not address:
             document = _json(
@@ -135,7 +175,16 @@ def fetch(source: Source) -> KeySet:
     usable = [key for key in map(_usable, published if isinstance(published, list) else []) if key]
     if not usable:
         raise KeysUnavailable(f"{address} has no usable key")
-    return KeySet(usable)
+    return document, KeySet(usable)
+
+
+def _client() -> httpx2.Client:
+    # A redirect is an answer like any other that is not 200. Compressed, a small answer could be a large one.
+    return httpx2.Client(
+        timeout=STEP_SECONDS,
+        follow_redirects=False,
+        headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+    )
 
 
 def forget() -> None:
@@ -146,21 +195,29 @@ def forget() -> None:
 def _refreshed(source: Source, state: _State) -> _State:
     """The state after an attempt to fetch; a failed one leaves the keys as they were."""
     try:
-        fetched = fetch(source)
+        document, fetched = _fetched(source)
     except KeysUnavailable as error:
         logger.warning("issuer_keys_not_fetched", issuer=source.issuer, reason=str(error))
-        return _State(state.keys, state.kids, state.fetched, time.monotonic(), str(error))
+        return _State(state.keys, state.document, state.kids, state.fetched, time.monotonic(), str(error))
     kids = frozenset(key.kid for key in fetched)
     logger.info("issuer_keys_fetched", issuer=source.issuer, keys=len(kids))
-    return _State(fetched, kids, time.monotonic(), time.monotonic())
+    return _State(fetched, document, kids, time.monotonic(), time.monotonic())
 
 
-def _json(client: httpx2.Client, address: str, deadline: float) -> dict[str, Any]:
+def _json(
+    client: httpx2.Client,
+    address: str,
+    deadline: float,
+    form: dict[str, str] | None = None,
+    credentials: tuple[str, str] | None = None,
+) -> dict[str, Any]:
+    """The JSON object that is answered to a GET, or to a POST of `form`. Raises KeysUnavailable."""
     body = b""
     try:
         check_address(address)
-        with client.stream("GET", address) as response:
-            if response.status_code != 200:
+        method = "GET" if form is None else "POST"
+        with client.stream(method, address, data=form, auth=credentials) as response:
+            if response.status_code != 200 and form is None:
                 raise KeysUnavailable(f"{address} answers {response.status_code}")
             for chunk in response.iter_raw():
                 body += chunk

@@ -1,6 +1,6 @@
 """Tenants, the modules and people that act for them, and the issuers they trust.
 
-Only `tenants/services.py` writes these tables, and the admin those of people.
+Only `tenants/services.py` writes these tables, and those of people the admin and `tenants/accounts.py`.
 """
 
 import hmac
@@ -205,6 +205,27 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} is {self.role} of {self.tenant}"
+
+
+class ProviderAccount(models.Model):
+    """The account at an identity provider with which a person signs in: the one way in that the person has."""
+
+    person = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="provider_account", help_text="Who signs in."
+    )
+    issuer = models.CharField(max_length=500, help_text="The `iss` of the provider's ID tokens.")
+    subject = models.CharField(
+        max_length=255, help_text="The `sub` by which the provider knows the person; never an e-mail address."
+    )
+
+    class Meta:
+        ordering = ["issuer", "subject"]
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="provider_account_is_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} at {self.issuer}"
 
 
 def default_algorithms() -> list[str]:

@@ -1,5 +1,8 @@
 """The addresses of the identity service: token endpoint, discovery document and JWKS."""
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.core.exceptions import BadRequest, RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import cache_control
@@ -10,8 +13,24 @@ from tenants import issuing, keys
 
 identity_service = issuing.IdentityService()
 
+View = Callable[[HttpRequest, str], HttpResponse]
+
+
+def data_only(view: View) -> View:
+    """The view, whose answers are never a page: a browser loads nothing for them, and shows them in no frame."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, tenant_id: str) -> HttpResponse:
+        response = view(request, tenant_id)
+        response["Content-Security-Policy"] = "default-src 'none'; frame-ancestors 'none'"
+        response["X-Frame-Options"] = "DENY"
+        return response
+
+    return guarded
+
 
 @csrf_exempt
+@data_only
 @require_POST
 def token(request: HttpRequest, tenant_id: str) -> HttpResponse:
     """Issue a token to a module of the tenant (contract §5.3)."""
@@ -27,6 +46,7 @@ def token(request: HttpRequest, tenant_id: str) -> HttpResponse:
         )
 
 
+@data_only
 @require_safe
 @cache_control(public=True, max_age=300)
 def certs(request: HttpRequest, tenant_id: str) -> HttpResponse:
@@ -34,6 +54,7 @@ def certs(request: HttpRequest, tenant_id: str) -> HttpResponse:
     return JsonResponse(keys.jwks())
 
 
+@data_only
 @require_safe
 @cache_control(public=True, max_age=300)
 def openid_configuration(request: HttpRequest, tenant_id: str) -> HttpResponse:

@@ -32,6 +32,9 @@ class Issuer:
                 with contextlib.suppress(OSError):  # who asked has gone
                     issuer.answer(self)
 
+            def do_POST(self) -> None:
+                self.do_GET()
+
             def log_message(self, *arguments: object) -> None: ...
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -93,8 +96,8 @@ def reply(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **hea
 
 
 @contextlib.contextmanager
-def running_issuer() -> Iterator[Issuer]:
-    issuer = Issuer()
+def running_issuer(kind: type[Issuer] = Issuer) -> Iterator[Issuer]:
+    issuer = kind()
     thread = threading.Thread(target=issuer.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -63,6 +63,18 @@ def test_a_malformed_variable_stops_the_start(name: str, value: str) -> None:
     assert value in checked.stderr
 
 
+PROVIDER = {"ADMIN_OIDC_ISSUER": "https://login.example", "ADMIN_OIDC_CLIENT_ID": "registry-admin"}
+
+
+def test_a_provider_of_people_in_production(signing_keys: Path) -> None:
+    """It needs a client id, and nothing of it is asked for when the project starts: there is no such host."""
+    environment = {**PRODUCTION, **PROVIDER, "SIGNING_KEYS_DIR": str(signing_keys)}
+    checked = manage("check", "--deploy", "--fail-level", "WARNING", **environment)
+    assert checked.returncode == 0, checked.stderr
+    del environment["ADMIN_OIDC_CLIENT_ID"]
+    assert "Set the ADMIN_OIDC_CLIENT_ID environment variable" in manage("check", **environment).stderr
+
+
 def found(*tags: str, deploy: bool = False) -> list[str]:
     messages: list[CheckMessage] = registry.run_checks(
         tags=tags, include_deployment_checks=deploy, databases=["default"]
@@ -115,3 +127,16 @@ def test_w004_tokens_that_are_believed_too_long(settings: Settings) -> None:
     assert found("security") == []
     settings.TOKEN_CACHE_SECONDS = 31
     assert found("security") == ["tenants.W004"]
+
+
+def test_e010_nobody_can_sign_in(settings: Settings) -> None:
+    settings.ADMIN_PASSWORD_SIGN_IN = False
+    assert found("security") == ["tenants.E010"]
+    settings.ADMIN_OIDC_ISSUER = "https://login.example"
+    assert found("security") == []
+
+
+@pytest.mark.parametrize("issuer", ["http://login.example", "login.example", "https://me@login.example"])
+def test_e011_a_provider_of_people_that_cannot_be_believed(settings: Settings, issuer: str) -> None:
+    settings.ADMIN_OIDC_ISSUER = issuer
+    assert found("security") == ["tenants.E011"]

@@ -125,19 +125,23 @@ def anonymous_page(browser: Browser, server: Server) -> Iterator[Page]:
     context.close()
 
 
-def watched(page: Page, server: Server) -> Iterator[Page]:
-    """The page; afterwards nothing on it may have failed, and nothing outside may have been asked."""
+def watched(page: Page, server: Server, *known: str) -> Iterator[Page]:
+    """The page; afterwards nothing on it may have failed, and nothing outside but `known` may have been asked."""
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(f"script: {error}"))
     page.on(
         "console",
-        lambda message: complaints.append(f"console: {message.text}") if message.type == "error" else None,
+        lambda message: (
+            complaints.append(f"console: {message.text} {message.location['url']}")
+            if message.type == "error"
+            else None
+        ),
     )
     page.on(
         "request",
         lambda request: (
             None
-            if request.url.startswith((server.url, "data:", "blob:"))
+            if request.url.startswith((server.url, "data:", "blob:", *known))
             else complaints.append(f"outside: {request.url}")
         ),
     )

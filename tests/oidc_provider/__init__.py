@@ -36,11 +36,15 @@ def require_node() -> None:
 
 
 class Provider:
-    """The provider and its clients: `claims` says what the tokens of each client carry."""
+    """The provider and its clients: `claims` says what the tokens of each client carry.
 
-    def __init__(self) -> None:
+    `web` are the clients through which people sign in, as their metadata (OpenID Connect Registration §2).
+    """
+
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
+        self.web: list[dict[str, Any]] = []
         self.algorithm = "RS256"
         self.keys: list[Key] = [new_key("RS256")]
         self.claims: dict[str, dict[str, Any]] = {
@@ -64,7 +68,14 @@ class Provider:
         assert self.process.stdout is not None
         clients = {name: {"secret": SECRET, "claims": claims} for name, claims in self.claims.items()}
         keys = [key.as_dict(private=True) for key in self.keys]
-        options = {"port": self.port, "keys": keys, "algorithm": self.algorithm, "clients": clients}
+        options = {
+            "url": self.url,
+            "port": self.port,
+            "keys": keys,
+            "algorithm": self.algorithm,
+            "clients": clients,
+            "web": self.web,
+        }
         self.process.stdin.write(json.dumps(options))
         self.process.stdin.close()
         said = []
@@ -87,6 +98,10 @@ class Provider:
         self.stop()
         self.algorithm, self.keys = algorithm, list(keys)
         self.start()
+
+    def people(self, **claims: dict[str, Any]) -> None:
+        """Who has an account from now on, and what ID tokens say of them."""
+        httpx.put(f"{self.url}/people", json=claims).raise_for_status()
 
     def token(self, client: str, resource: str = "urn:registry", **form: str) -> str:
         """An access token of `client` for `resource`, by client credentials (RFC 6749 §4.4, RFC 8707 §2)."""
