@@ -1,6 +1,6 @@
 """What every answer to a browser carries, and that no page of ours breaks its own rules."""
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
@@ -23,10 +23,10 @@ def register(server: Server, descriptor: object) -> None:
         "scope": f"aud:{AUDIENCE} openid",
     }
     form = {"grant_type": "client_credentials", **credentials}
-    token = httpx.post(server.url + TOKENS.replace("acme", "demo") + "/token", data=form).json()
+    token = httpx2.post(server.url + TOKENS.replace("acme", "demo") + "/token", data=form).json()
     headers = {"Authorization": f"Bearer {token['access_token']}"}
     address = f"{server.url}/aas-api/v3/demo/shell-descriptors"
-    assert httpx.post(address, json=descriptor, headers=headers).status_code in (201, 409)
+    assert httpx2.post(address, json=descriptor, headers=headers).status_code in (201, 409)
 
 
 def policy(value: str) -> dict[str, list[str]]:
@@ -118,7 +118,7 @@ class TestInTheBrowser:
         context.close()
 
     def test_the_api_has_no_more_headers_than_it_needs(self, server: Server) -> None:
-        headers = httpx.get(f"{server.url}/aas-api/v3/demo/shell-descriptors").headers
+        headers = httpx2.get(f"{server.url}/aas-api/v3/demo/shell-descriptors").headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "Content-Security-Policy" not in headers
         assert "Permissions-Policy" not in headers

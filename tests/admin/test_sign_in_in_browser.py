@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -224,6 +224,6 @@ def test_the_provider_wants_pkce(provider: Provider, registry: Server) -> None:
         "scope": "openid",
         "redirect_uri": f"{registry.url}/admin/oidc/callback/",
     }
-    response = httpx.get(f"{provider.url}/auth", params=query)
+    response = httpx2.get(f"{provider.url}/auth", params=query)
     assert "error=invalid_request" in response.headers["Location"]
     assert "PKCE" in response.headers["Location"]

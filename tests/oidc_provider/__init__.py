@@ -101,7 +101,7 @@ class Provider:
 
     def people(self, **claims: dict[str, Any]) -> None:
         """Who has an account from now on, and what ID tokens say of them."""
-        httpx.put(f"{self.url}/people", json=claims).raise_for_status()
+        httpx2.put(f"{self.url}/people", json=claims).raise_for_status()
 
     def token(self, client: str, resource: str = "urn:registry", **form: str) -> str:
         """An access token of `client` for `resource`, by client credentials (RFC 6749 §4.4, RFC 8707 §2)."""
