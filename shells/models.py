@@ -348,7 +348,9 @@ class Change(models.Model):
         indexes = [
             models.Index(fields=["tenant", "digest", "id"], name="change_descriptor"),
             BrinIndex(fields=["at"], name="change_at"),  # rows come in the order of time
-            models.Index(fields=["tenant", "id"], include=["action", "author"], name="change_list"),
+            models.Index(fields=["tenant", "id"], name="change_tenant"),
+            models.Index(fields=["tenant", "action", "id"], name="change_action"),
+            models.Index("tenant", text_hash("author"), "id", name="change_author"),
         ]
 
     def __str__(self) -> str:

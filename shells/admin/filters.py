@@ -63,9 +63,6 @@ class AuthorFilter(WholeTextFilter):
     title = _("author")
     parameter_name = "author"
 
-    def rows(self, queryset: QuerySet[Any], text: str) -> QuerySet[Any]:
-        return queryset.filter(author=text)
-
 
 class ActionFilter(DropdownFilter):  # type: ignore[misc]
     title = _("action")
