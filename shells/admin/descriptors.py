@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.db import transaction
@@ -16,6 +16,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,6 +28,7 @@ from shells.admin import documents
 from shells.admin.history import changes_of, with_differences
 from shells.admin.paging import LargeListAdmin
 from shells.admin.reading import Reading
+from shells.admin.texts import moment
 from shells.collections import Collection
 from shells.defects import Defect, InvalidDescriptor
 from shells.descriptors import Document, read_json
@@ -86,6 +88,14 @@ class DescriptorAdmin(LargeListAdmin):
     example: str
     deferred = ["document"]
     add_role = change_role = delete_role = Role.EDITOR
+
+    @admin.display(description=gettext_lazy("registered"))
+    def created(self, row: Any) -> SafeString:
+        return moment(row.created_at)
+
+    @admin.display(description=gettext_lazy("last change"))
+    def updated(self, row: Any) -> SafeString:
+        return moment(row.updated_at)
 
     # --- One descriptor -------------------------------------------------------------------------------
 
@@ -164,8 +174,8 @@ class DescriptorAdmin(LargeListAdmin):
                 **self.admin_site.each_context(request),
                 "opts": self.opts,
                 "title": Truncator(name).chars(80),
-                "original": row,
-                "media": self.media,
+                "row": row,
+                "media": forms.Media(self.Media),
                 "has_change_permission": row is not None and self.has_change_permission(request, row),
                 "has_delete_permission": row is not None and self.has_delete_permission(request, row),
                 **context,

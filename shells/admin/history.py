@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.db.models import Case, OuterRef, QuerySet, Subquery, Value, When
@@ -17,7 +18,7 @@ from shells.admin.documents import DiffLine, difference
 from shells.admin.filters import ActionFilter, AuthorFilter
 from shells.admin.paging import LargeListAdmin
 from shells.admin.search import DigestSearch
-from shells.admin.texts import text
+from shells.admin.texts import moment, text
 from shells.collections import SHELLS, Collection
 from shells.identifiers import digest
 from shells.models import BulkOperation, Change, ImportRun, Shell, StandaloneSubmodel
@@ -74,9 +75,13 @@ def descriptor_url(change: Change) -> str | None:
 
 @admin.register(Change)
 class ChangeAdmin(DigestSearch, LargeListAdmin):
-    list_display = ["at", "what", "text_of_identifier", "tenant", "text_of_author", "correlation_id"]
+    list_display = ["when", "what", "text_of_identifier", "tenant", "text_of_author", "correlation_id"]
     list_filter = [("tenant", TenantFilter), ActionFilter, AuthorFilter]
     deferred = ["before"]
+
+    @admin.display(description=_("time"))
+    def when(self, change: Change) -> SafeString:
+        return moment(change.at)
 
     @admin.display(description=_("action"))
     def what(self, change: Change) -> str:
@@ -111,10 +116,10 @@ class ChangeAdmin(DigestSearch, LargeListAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "title": Truncator(change).chars(80),
-            "original": change,
+            "row": change,
             "difference": lines,
             "url": descriptor_url(change),
-            "media": self.media,
+            "media": forms.Media(self.Media),
         }
         return TemplateResponse(request, "admin/shells/change.html", context)
 

@@ -35,8 +35,8 @@ class ShellAdmin(DescriptorAdmin):
         "tenant",
         "asset_kind",
         "number_of_submodels",
-        "created_at",
-        "updated_at",
+        "created",
+        "updated",
     ]
     list_display_links = ["text_of_id_short", "text_of_identifier"]
     list_filter = [

@@ -70,8 +70,8 @@ class StandaloneSubmodelAdmin(DigestSearch, DescriptorAdmin):
         "text_of_identifier",
         "tenant",
         "text_of_semantic_id",
-        "created_at",
-        "updated_at",
+        "created",
+        "updated",
     ]
     list_display_links = ["text_of_id_short", "text_of_identifier"]
     list_filter = [("tenant", TenantFilter), SemanticIdFilter, ("created_at", CreatedFilter)]

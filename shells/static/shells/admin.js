@@ -40,8 +40,8 @@ function fold(open) {
   for (const node of document.querySelectorAll("#document-tree details")) node.open = open;
 }
 
-const editor = document.querySelector(".shell-editor textarea");
-const numbers = document.querySelector(".shell-lines");
+let editor;
+let numbers;
 
 function defectLines() {
   return new Set([...document.querySelectorAll("[data-line]")].map((item) => Number(item.dataset.line)));
@@ -67,7 +67,10 @@ function showLine(line) {
   editor.scrollTop = Math.max(0, (line - 4) * editor.scrollHeight / lines.length);
 }
 
-if (editor) {
+document.addEventListener("DOMContentLoaded", () => {
+  editor = document.querySelector(".shell-editor textarea");
+  numbers = document.querySelector(".shell-lines");
+  if (!editor) return;
   const initial = editor.value;
   let leaving = false;
   editor.addEventListener("input", numberLines);
@@ -77,4 +80,4 @@ if (editor) {
     if (!leaving && editor.value !== initial) event.preventDefault();
   });
   numberLines();
-}
+});
