@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psycopg
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin import ShowFacets
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.postgres.expressions import ArraySubquery
@@ -76,7 +77,7 @@ class Edge(NamedTuple):
                 field.run_validators(value)
                 if value is None or "\0" in str(value):
                     raise ValueError
-        except (ValueError, ValidationError):
+        except (ValueError, TypeError, OverflowError, ValidationError):
             raise IncorrectLookupParameters(PAGE_VAR) from None
         return cls(cleaned, parameter[0] == "<")
 
@@ -195,6 +196,7 @@ class LargeListAdmin(TenantRowsAdmin):
     list_filter_submit = True
     paginator = NoCountPaginator
     sortable_by: Sequence[str] = ()
+    show_facets = ShowFacets.NEVER  # they count everything
     list_before_template = "admin/shells/search_help.html"
     #: What the search finds, in a sentence above the list.
     search_explained: "StrOrPromise" = ""
