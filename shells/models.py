@@ -33,10 +33,11 @@ def beginning(column: str) -> Collate:
     return Collate(Left(column, INDEXED_BEGINNING), "C")
 
 
-def host_hash(column: str) -> Func:
-    """64 bits that stand for the host in an address, in small letters; NULL if it has none."""
+def host_hash(address: str | Value) -> Func:
+    """64 bits that stand for the host in an address (a column or a value); NULL if it has none."""
     pattern = "^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([[][^]/?#]*[]]|[^/?#:@]+)"
-    host = Lower(Func(F(column), Value(pattern), function="substring", output_field=models.TextField()))
+    expression = F(address) if isinstance(address, str) else address
+    host = Lower(Func(expression, Value(pattern), function="substring", output_field=models.TextField()))
     return Func(host, Value(0), function="hashtextextended", output_field=models.BigIntegerField())
 
 

@@ -3,10 +3,9 @@
 import contextlib
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BigIntegerField, Exists, Func, OuterRef, Q, QuerySet, Value
+from django.db.models import BigIntegerField, Exists, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.http import HttpRequest
 
 from shells import identifiers
@@ -55,10 +54,9 @@ def starting_with(queryset: QuerySet[Any], start: str) -> QuerySet[Any]:
 
 def pointing_to(queryset: QuerySet[Any], host: str) -> QuerySet[Any]:
     """The endpoints at a host; it may be given as an address."""
-    name = urlsplit(host).netloc.rpartition("@")[2] if "://" in host else host
-    name = name if name.startswith("[") else name.partition(":")[0]
+    address = Value(host if "://" in host else f"any://{host}", output_field=TextField())
     found: QuerySet[Any] = queryset.alias(host=host_hash("href"))
-    return found.filter(host=hash_of(name.lower()))
+    return found.filter(host=host_hash(address))
 
 
 def with_semantic_id(queryset: QuerySet[Any], semantic_id: str) -> QuerySet[Any]:

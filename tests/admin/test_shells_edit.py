@@ -1,4 +1,4 @@
-"""Who is an editor writes descriptors in the admin: checked as over the API, and never over what somebody else wrote."""
+"""An editor writes descriptors in the admin: checked as over the API, never over what somebody else wrote."""
 
 import json
 from typing import Any
