@@ -197,7 +197,7 @@ class DescriptorAdmin(LargeListAdmin):
         else:
             form = DescriptorForm(request, initial=self._initial(row))
         text = str(form["document"].value() or "")
-        lines = documents.lines_of_pointers(text)
+        lines = documents.lines_of_pointers(text) if refusal.defects else {}
         context = {
             "form": form,
             "defects": [(documents.line_of(lines, defect), defect) for defect in refusal.defects],
@@ -236,9 +236,10 @@ class DescriptorAdmin(LargeListAdmin):
             stored = querysets.stored(self.collection, tenant.pk, checked.id)
             present = None if stored is None else stored.document.decode()
             raise Refusal(present=present, is_conflict=True) from None
-        key = self.model._default_manager.values_list("pk", flat=True).get(
-            tenant=tenant, digest=identifiers.digest(checked.id)
-        )
+        written = self.model._default_manager.filter(tenant=tenant, digest=identifiers.digest(checked.id))
+        key = written.values_list("pk", flat=True).first()
+        if key is None:  # somebody has removed it since
+            return HttpResponseRedirect(self._url("changelist"))
         return HttpResponseRedirect(self._url("change", key))
 
     def _checked(self, tenant: Tenant, identifier: str, text: str) -> Document:

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import BigIntegerField, Exists, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from shells import identifiers
 from shells.models import (
@@ -120,7 +121,7 @@ class DigestSearch:
     """Search by the exact identifier, through the index on its digest."""
 
     search_fields = ["identifier"]
-    search_help_text = "The whole identifier."
+    search_help_text = gettext_lazy("The whole identifier")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -66,3 +66,7 @@ def test_numbers_are_shown_as_they_are_stored() -> None:
         '  "a": 1.0,',
         '  "b": 123456789012345678901234567890',
     ]
+
+
+def test_a_string_without_an_end_is_read_once() -> None:
+    assert lines_of_pointers('"' + '\\"' * 500_000) == {"": 1}
