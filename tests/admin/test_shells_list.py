@@ -202,3 +202,12 @@ class TestFilters:
 def test_the_number_of_submodels(reader: Client) -> None:
     rows = reader.get(LIST).context["cl"].result_list
     assert {row.identifier: row.submodel_count for row in rows} == {BODY["id"]: 2, "urn:other": 0}
+
+
+@pytest.mark.parametrize("tenant", ["abc", "9" * 40, "-1", "0", "\0"])
+@pytest.mark.parametrize("term", ["", "4711", "a=b", "Motor_*"])
+def test_a_tenant_that_is_none(reader: Client, tenant: str, term: str) -> None:
+    response = reader.get(LIST, {"tenant__id__exact": tenant, "q": term})
+    assert response.status_code in (200, 302)
+    if response.status_code == 200:
+        assert response.context["cl"].result_list == []
