@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt bench bench-import fuzz openapi lock clean
+.PHONY: help run test lint fmt bench bench-import bench-admin fuzz openapi lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -32,6 +32,9 @@ bench: $(VENV)/development ## Requests per second beside a no-op view (needs wrk
 
 bench-import: $(VENV)/development ## Imported descriptors per second beside raw COPY; BENCH=--help for options
 	$(BIN)/python -m benchmarks.importing $(BENCH)
+
+bench-admin: $(VENV)/development ## Milliseconds of each page of the admin at a million shells; BENCH=--help for options
+	$(BIN)/python -m benchmarks.admin $(BENCH)
 
 fuzz: $(VENV)/development ## Ten minutes of made-up requests against a real server; FUZZ=--help for options
 	$(BIN)/python -m tests.fuzz $(FUZZ)

@@ -15,7 +15,7 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import F, Func, Value
-from django.db.models.functions import Now
+from django.db.models.functions import Collate, Left, Lower, Now
 from django.utils.translation import gettext_lazy as _
 
 from shells.querysets import ShellQuerySet, TenantQuerySet
@@ -25,6 +25,23 @@ from tenants.models import Tenant, Validation
 def text_hash(column: str) -> Func:
     """64 bits that stand for a long text in an index; the text is compared as well."""
     return Func(F(column), Value(0), function="hashtextextended", output_field=models.BigIntegerField())
+
+
+#: So much of a short name is in the index that finds it by its beginning.
+INDEXED_BEGINNING = 64
+
+
+def beginning(column: str) -> Collate:
+    """The beginning of a text, in an order in which all texts that begin alike are together."""
+    return Collate(Left(column, INDEXED_BEGINNING), "C")
+
+
+def host_hash(address: str | Value) -> Func:
+    """64 bits that stand for the host in an address (a column or a value); NULL if it has none."""
+    pattern = "^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([[][^]/?#]*[]]|[^/?#:@]+)"
+    expression = F(address) if isinstance(address, str) else address
+    host = Lower(Func(expression, Value(pattern), function="substring", output_field=models.TextField()))
+    return Func(host, Value(0), function="hashtextextended", output_field=models.BigIntegerField())
 
 
 class Shell(models.Model):
@@ -56,6 +73,7 @@ class Shell(models.Model):
             models.Index("tenant", text_hash("global_asset_id"), "id", name="shell_global_asset_id"),
             models.Index(fields=["tenant", "created_at", "id"], name="shell_created_at"),
             models.Index(fields=["tenant", "updated_at", "id"], name="shell_updated_at"),
+            models.Index("tenant", beginning("id_short"), "id", name="shell_id_short"),
         ]
 
     def __str__(self) -> str:
@@ -130,6 +148,7 @@ class Endpoint(models.Model):
                 name="endpoint_position_in_owner",
             )
         ]
+        indexes = [models.Index("tenant", host_hash("href"), "shell", name="endpoint_host")]
 
     def __str__(self) -> str:
         return self.href or "(no address)"
@@ -333,6 +352,9 @@ class Change(models.Model):
         indexes = [
             models.Index(fields=["tenant", "digest", "id"], name="change_descriptor"),
             BrinIndex(fields=["at"], name="change_at"),  # rows come in the order of time
+            models.Index(fields=["tenant", "id"], name="change_tenant"),
+            models.Index(fields=["tenant", "action", "id"], name="change_action"),
+            models.Index("tenant", text_hash("author"), "id", name="change_author"),
         ]
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from shells.identifiers import encode
-from shells.models import Shell
+from shells.models import Change, Shell
 from tenants.models import Module
 from tests.bodies import submodel
 from tests.conftest import Persona, post_form, shell_path
@@ -156,3 +156,35 @@ def test_admin_lists_of_tenants_and_modules(
 ) -> None:
     with expected_query_count(f"admin list of {model}"):
         assert admin_client.get(f"/admin/tenants/{model}/").status_code == 200
+
+
+@pytest.mark.parametrize("shells", [1, 10])
+def test_admin_pages_of_shells(admin_client: Client, alice: Persona, shells: int) -> None:
+    last = registered(alice, shells)
+    alice.put(shell_path(last), {"id": last})
+    shell, change = Shell.objects.get(identifier=last).pk, Change.objects.latest("pk").pk
+    for name, address in {
+        "search for a shell": "shell/?q=v",
+        "search for an asset id": "shell/?q=n=v",
+        "shells of a kind": "shell/?asset_kind=Type",
+        "endpoints at a host": "endpoint/?q=example.org",
+        "page of a shell": f"shell/{shell}/change/",
+        "editor of a shell": f"shell/{shell}/change/?edit=1",
+        "history of a shell": f"shell/{shell}/history/",
+        "deletion of a shell": f"shell/{shell}/delete/",
+        "list of changes": "change/",
+        "page of a change": f"change/{change}/change/",
+    }.items():
+        with expected_query_count(f"admin {name}"):
+            assert admin_client.get(f"/admin/shells/{address}").status_code == 200
+
+
+def test_admin_edit(admin_client: Client, alice: Persona) -> None:
+    alice.register({"id": "urn:1"})
+    shell = Shell.objects.get()
+    address = f"/admin/shells/shell/{shell.pk}/change/"
+    form = admin_client.get(f"{address}?edit=1").context["form"]
+    data = {name: form[name].value() for name in ("tenant", "identifier", "version")}
+    with expected_query_count("admin edit of a shell"):
+        response = admin_client.post(address, {**data, "document": '{"id": "urn:1", "idShort": "Ab"}'})
+    assert response.status_code == 302
