@@ -13,6 +13,8 @@ from pathlib import Path
 import corsheaders.defaults
 import environ
 import structlog
+from django.templatetags.static import static
+from django.utils.translation import gettext_lazy as _
 from pydantic_core import to_json
 
 from registry_project.postgresql import embedded
@@ -252,7 +254,14 @@ SPECTACULAR_SETTINGS = {
     ],
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
-UNFOLD = {"SITE_TITLE": "Shell registry", "SITE_HEADER": "Shell registry"}
+UNFOLD = {
+    "SITE_TITLE": _("Shell registry"),
+    "SITE_HEADER": _("Shell registry"),
+    "SITE_URL": None,
+    "SITE_SYMBOL": "hub",
+    "STYLES": [lambda _request: static("tenants/admin.css")],
+    "SIDEBAR": {"navigation": "registry_project.navigation.sidebar"},
+}
 
 # --- Logging: events, one JSON object a line ----------------------------------------------------------
 

@@ -15,8 +15,6 @@ MODELS = [
     "shells/submodel",
     "shells/endpoint",
     "shells/assetid",
-    "tenants/tenant",
-    "tenants/module",
 ]
 
 
