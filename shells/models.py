@@ -13,10 +13,44 @@ import uuid
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import F, Func, Value
-from django.db.models.functions import Now
+from django.db.models.functions import Cast, Now
 
+from shells.figure_models import (
+    DailyFigure,
+    FigureState,
+    RefusedRequests,
+    SemanticIdFigure,
+    SlowRequest,
+    Total,
+)
 from shells.querysets import ShellQuerySet, TenantQuerySet
 from tenants.models import Tenant
+
+__all__ = [
+    "AssetId",
+    "AssetLink",
+    "AssetLinks",
+    "BulkOperation",
+    "Change",
+    "DailyFigure",
+    "Endpoint",
+    "FigureState",
+    "ImportRun",
+    "RefusedRequests",
+    "SemanticIdFigure",
+    "Shell",
+    "SlowRequest",
+    "StandaloneEndpoint",
+    "StandaloneSubmodel",
+    "Submodel",
+    "Total",
+]
+
+#: The number of the running transaction, which never comes again in a database.
+TRANSACTION = Cast(
+    Cast(Func(function="pg_current_xact_id", output_field=models.TextField()), models.TextField()),
+    models.BigIntegerField(),
+)
 
 
 def text_hash(column: str) -> Func:
@@ -323,6 +357,11 @@ class Change(models.Model):
     correlation_id = models.TextField(help_text="The request that did it, as in the log.")
     at = models.DateTimeField(db_default=Now(), help_text="When it was done.")
     before = models.TextField(null=True, help_text="The descriptor that was there before, if there was one.")
+    transaction = models.BigIntegerField(
+        db_default=TRANSACTION,
+        editable=False,
+        help_text="The transaction that did it; see shells/figures.py.",
+    )
 
     objects = TenantQuerySet["Change"].as_manager()
 
@@ -330,6 +369,7 @@ class Change(models.Model):
         indexes = [
             models.Index(fields=["tenant", "digest", "id"], name="change_descriptor"),
             BrinIndex(fields=["at"], name="change_at"),  # rows come in the order of time
+            BrinIndex(fields=["transaction"], autosummarize=True, name="change_transaction"),
         ]
 
     def __str__(self) -> str:
