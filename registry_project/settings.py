@@ -174,6 +174,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.contrib.humanize",
     "corsheaders",
     "rest_framework",
     "django_filters",
@@ -259,6 +260,7 @@ UNFOLD = {
     "SITE_HEADER": _("Shell registry"),
     "SITE_URL": None,
     "SITE_SYMBOL": "hub",
+    "DASHBOARD_CALLBACK": "shells.admin.dashboard.add_figures",
     "STYLES": [lambda _request: static("tenants/admin.css")],
     "SIDEBAR": {"navigation": "registry_project.navigation.sidebar"},
 }

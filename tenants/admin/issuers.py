@@ -58,7 +58,7 @@ class RoleMapField(LinesField):
 
 
 def _lines(role_map: dict[str, str]) -> list[str]:
-    return [f"{value}={role}" for value, role in role_map.items()]
+    return [f"{value}={role}" for value, role in sorted(role_map.items())]
 
 
 class IssuerForm(ServiceForm):
@@ -72,7 +72,7 @@ class IssuerForm(ServiceForm):
     )
     algorithms = forms.MultipleChoiceField(
         label=_("Algorithms"),
-        choices=Algorithm.choices,
+        choices=[(name, name) for name in Algorithm.values],
         initial=default_algorithms,
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
         help_text=_("How its tokens may be signed."),
@@ -101,7 +101,7 @@ class TrustedIssuerAdmin(ServiceAdmin):
     search_fields = ["issuer"]
 
     def get_fieldsets(self, request: HttpRequest, obj: TrustedIssuer | None = None) -> list[Any]:
-        who = ["tenant", "issuer", *(["state_label", "created_at"] if obj else []), "jwks_uri"]
+        who = ["tenant", "issuer", *(["state_name", "created_at"] if obj else []), "jwks_uri"]
         return [
             (None, {"fields": who}),
             (
@@ -112,7 +112,7 @@ class TrustedIssuerAdmin(ServiceAdmin):
         ]
 
     def get_readonly_fields(self, request: HttpRequest, obj: TrustedIssuer | None = None) -> list[str]:
-        return ["tenant", "issuer", "state_label", "created_at"] if obj else []
+        return ["tenant", "issuer", "state_name", "created_at"] if obj else []
 
     @display(description=_("audiences"))
     def audience_names(self, trusted: TrustedIssuer) -> str:
@@ -120,7 +120,11 @@ class TrustedIssuerAdmin(ServiceAdmin):
 
     @display(description=_("state"), ordering="enabled", label={"trusted": "success", "disabled": "danger"})
     def state_label(self, trusted: TrustedIssuer) -> tuple[str, str]:
-        return ("trusted", gettext("trusted")) if trusted.enabled else ("disabled", gettext("disabled"))
+        return "trusted" if trusted.enabled else "disabled", self.state_name(trusted)
+
+    @admin.display(description=_("state"))
+    def state_name(self, trusted: TrustedIssuer) -> str:
+        return gettext("trusted") if trusted.enabled else gettext("disabled")
 
     def write(self, form: Any, obj: TrustedIssuer, *, change: bool) -> TrustedIssuer:
         data, tenant = form.cleaned_data, obj.tenant.identifier

@@ -70,12 +70,12 @@ class ModuleAdmin(ServiceAdmin):
     def get_fields(self, request: HttpRequest, obj: Module | None = None) -> list[str]:
         if obj is None:
             return ["tenant", "name", *self.fields_of_form]
-        return ["tenant", "name", "state_label", "client_id", *self.fields_of_form, *self._dates(obj)]
+        return ["tenant", "name", "state_name", "client_id", *self.fields_of_form, *self._dates(obj)]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Module | None = None) -> list[str]:
         if obj is None:
             return []
-        return ["tenant", "name", "state_label", "client_id", *self._dates(obj)]
+        return ["tenant", "name", "state_name", "client_id", *self._dates(obj)]
 
     @staticmethod
     def _dates(obj: Module) -> list[str]:
@@ -92,8 +92,12 @@ class ModuleAdmin(ServiceAdmin):
         label={"live": "success", "expired": "warning", "disabled": "danger"},
     )
     def state_label(self, module: Module) -> tuple[str, str]:
+        return module.state, self.state_name(module)
+
+    @admin.display(description=_("state"))
+    def state_name(self, module: Module) -> str:
         names = {"live": gettext("live"), "expired": gettext("expired"), "disabled": gettext("disabled")}
-        return module.state, names[module.state]
+        return names[module.state]
 
     # --- Writing --------------------------------------------------------------------------------------
 

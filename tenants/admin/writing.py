@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 
 from tenants.admin.base import TenantRowsAdmin
-from tenants.models import Role
+from tenants.models import Role, Tenant
 from tenants.people import person_of
 from tenants.services import TenantError
 
@@ -64,9 +64,11 @@ class ServiceAdmin(TenantRowsAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Of tenants, those in which the person may add such rows."""
         if db_field.name == "tenant":
-            kwargs["queryset"] = db_field.remote_field.model.objects.filter(
-                person_of(request).rows("pk", self.add_role or Role.ADMIN)
-            )
+            person = person_of(request)
+            kwargs["queryset"] = Tenant.objects.filter(person.rows("pk", Role.ADMIN))
+            tenants = person.tenants(Role.ADMIN)
+            if tenants is not None and len(tenants) == 1:
+                kwargs["initial"] = tenants[0]
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
