@@ -260,6 +260,9 @@ UNFOLD = {
     "SITE_HEADER": _("Shell registry"),
     "SITE_URL": None,
     "SITE_SYMBOL": "hub",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("tenants/icon.svg")}
+    ],
     "DASHBOARD_CALLBACK": "shells.admin.dashboard.add_figures",
     "STYLES": [lambda _request: static("tenants/admin.css")],
     "SIDEBAR": {"navigation": "registry_project.navigation.sidebar"},

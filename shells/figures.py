@@ -36,6 +36,8 @@ SEMANTIC_IDS = 20
 SLOW_SECONDS = 0.25
 #: Of each tenant and day so many slow calls are kept, for so many days.
 SLOW_KEPT, SLOW_DAYS = 20, 7
+#: So many days the numbers of refused calls are kept.
+REFUSED_DAYS = 90
 #: What a process keeps of tenants and statuses, and of slow calls, until it writes them.
 MOST_IN_MEMORY = 10_000
 
@@ -190,13 +192,14 @@ def _run(sql: str, parameters: dict[str, Any] | None = None) -> None:
 
 # --- Requests -----------------------------------------------------------------------------------------
 
-_ADD_REFUSED = """
+_ADD_REFUSED = f"""
 INSERT INTO shells_refusedrequests AS kept (tenant_id, day, status, requests)
 SELECT tenant.id, item.day, item.status, sum(item.requests)
 FROM json_to_recordset(%(items)s) AS item (tenant text, day date, status int, requests bigint)
 LEFT JOIN tenants_tenant AS tenant ON tenant.identifier = item.tenant
 GROUP BY tenant.id, item.day, item.status ORDER BY 2, 1, 3
-ON CONFLICT (day, (COALESCE(tenant_id, 0)), status) DO UPDATE SET requests = kept.requests + EXCLUDED.requests
+ON CONFLICT (day, (COALESCE(tenant_id, 0)), status) DO UPDATE SET requests = kept.requests + EXCLUDED.requests;
+DELETE FROM shells_refusedrequests WHERE day < (now() AT TIME ZONE 'UTC')::date - {REFUSED_DAYS}
 """
 _ADD_SLOW = f"""
 INSERT INTO shells_slowrequest (tenant_id, at, operation, status, milliseconds, correlation_id)

@@ -25,10 +25,14 @@ class TenantError(Exception):
     `field` is the name of what is wrong with it, if that is one thing.
     """
 
-    def __init__(self, text: str, field: str = "") -> None:
-        super().__init__(f"{field}: {text}" if field else text)
-        self.text = text
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
         self.field = field
+
+    @property
+    def text(self) -> str:
+        """The message as it is read beside the field."""
+        return str(self).removeprefix(f"{self.field}: ")
 
 
 def find_tenant(identifier: str) -> Tenant:
@@ -110,7 +114,7 @@ def add_module(
         with transaction.atomic():
             module.save(force_insert=True)
     except UnicodeEncodeError:
-        raise TenantError("contains what is no text", "name") from None
+        raise TenantError("name: contains what is no text", "name") from None
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError:
@@ -216,13 +220,13 @@ def trust_issuer(
     """
     tenant = find_tenant(tenant_identifier)
     if issuer.startswith(issuers.own_prefix()):
-        raise TenantError("this registry's own tokens need no trust", "issuer")
+        raise TenantError("issuer: this registry's own tokens need no trust", "issuer")
     for field, address in (("issuer", issuer), ("jwks_uri", jwks_uri)):
         try:
             if address or field == "issuer":
                 issuers.check_address(address)
         except ValueError as error:
-            raise TenantError(str(error), field) from None
+            raise TenantError(f"{field}: {error}", field) from None
     if tenant_claim and not tenant_value:
         tenant_value = tenant_identifier
     conditions = {
@@ -244,11 +248,11 @@ def trust_issuer(
                 tenant=tenant, issuer=issuer, defaults=conditions
             )
     except (UnicodeEncodeError, DataError):
-        raise TenantError("something of it is no text", "issuer") from None
+        raise TenantError("issuer: something of it is no text", "issuer") from None
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError as error:
-        raise TenantError(_constraint(error), "issuer") from None
+        raise TenantError(f"issuer: {_constraint(error)}", "issuer") from None
     logger.info("issuer_trusted", tenant=tenant_identifier, issuer=issuer)
     return trusted
 
@@ -307,4 +311,4 @@ def _module_for_update(tenant_identifier: str, name: str) -> Module:
 
 def _first(error: ValidationError) -> TenantError:
     field, messages = next(iter(error.message_dict.items()))
-    return TenantError(messages[0], field)
+    return TenantError(f"{field}: {messages[0]}", field)

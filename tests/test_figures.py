@@ -226,6 +226,10 @@ def test_refused_requests_are_counted_by_tenant_and_status(alice: Persona) -> No
     alice.fetch("urn:none")
     figures.observed.write()
     assert RefusedRequests.objects.get(status=404).requests == 3
+    RefusedRequests.objects.update(day=today - timedelta(days=figures.REFUSED_DAYS + 1))
+    alice.fetch("urn:none")
+    figures.observed.write()
+    assert [row.day for row in RefusedRequests.objects.all()] == [today]
 
 
 def test_the_slowest_requests_are_kept(tenant_a: Tenant) -> None:

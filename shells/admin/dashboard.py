@@ -52,59 +52,64 @@ def add_figures(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]
 
 def _figures(seen: Q) -> dict[str, Any]:
     days = _last_days()
-    since = days[0]
-    totals = _totals(seen)
-    by_day = dict(
-        DailyFigure.objects.filter(seen, day__gte=since, collection="shell-descriptors")
-        .values_list("day")
-        .annotate(Sum("registered"))
-    )
-    refused = list(
-        RefusedRequests.objects.filter(seen, day__gte=since)
-        .values("day", "status")
-        .annotate(number=Sum("requests"))
-        .order_by("-day", "status")
-    )
-    refused_by_day: Counter[date] = Counter()
-    refused_by_status: Counter[int] = Counter()
-    for row in refused:
-        refused_by_day[row["day"]] += row["number"]
-        refused_by_status[row["status"]] += row["number"]
     return {
         "as_of": _as_of(),
-        "totals": [
-            (_("Shells"), totals["shell-descriptors"], reverse("admin:shells_shell_changelist")),
-            (_("Submodels in shells"), totals["submodels"], reverse("admin:shells_submodel_changelist")),
-            (
-                _("Submodel descriptors"),
-                totals["submodel-descriptors"],
-                reverse("admin:shells_standalonesubmodel_changelist"),
-            ),
-        ],
-        "tenants": _with_share(
-            [
-                {"pk": pk, "name": name, "number": number}
-                for pk, name, number in Total.objects.filter(
-                    seen, collection="shell-descriptors", descriptors__gt=0
-                )
-                .order_by("-descriptors", "tenant__identifier")
-                .values_list("tenant", "tenant__identifier", "descriptors")[:ROWS]
-            ]
-        ),
-        "registered": _bars(days, by_day),
-        "refused": _bars(days, refused_by_day),
-        "refused_rows": refused,
-        "refused_statuses": sorted(refused_by_status.items()),
-        "semantic_ids": _with_share(
-            [
-                {"name": name, "number": number}
-                for name, number in SemanticIdFigure.objects.filter(seen)
-                .values_list("semantic_id")
-                .annotate(number=Sum("submodels"))
-                .order_by("-number", "semantic_id")[:ROWS]
-            ]
-        ),
+        "totals": _linked(_totals(seen)),
+        "tenants": _tenants(seen),
+        "registered": _bars(days, _registered(seen, days[0])),
+        "semantic_ids": _semantic_ids(seen),
+        **_refused(seen, days),
         "slowest": SlowRequest.objects.filter(seen).select_related("tenant").order_by("-milliseconds")[:ROWS],
+    }
+
+
+def _linked(totals: dict[str, int]) -> list[tuple[str, int, str]]:
+    """What it is, how many there are, and where they are listed."""
+    return [
+        (_("Shells"), totals["shell-descriptors"], reverse("admin:shells_shell_changelist")),
+        (_("Submodels in shells"), totals["submodels"], reverse("admin:shells_submodel_changelist")),
+        (
+            _("Submodel descriptors"),
+            totals["submodel-descriptors"],
+            reverse("admin:shells_standalonesubmodel_changelist"),
+        ),
+    ]
+
+
+def _tenants(seen: Q) -> list[dict[str, Any]]:
+    """The tenants with the most shells."""
+    kept = Total.objects.filter(seen, collection="shell-descriptors", descriptors__gt=0)
+    rows = kept.order_by("-descriptors", "tenant__identifier").values_list(
+        "tenant", "tenant__identifier", "descriptors"
+    )
+    return _with_share([{"pk": pk, "name": name, "number": number} for pk, name, number in rows[:ROWS]])
+
+
+def _registered(seen: Q, since: date) -> dict[date, int]:
+    """How many shells were registered on each day."""
+    kept = DailyFigure.objects.filter(seen, day__gte=since, collection="shell-descriptors")
+    return dict(kept.values_list("day").annotate(Sum("registered")))
+
+
+def _semantic_ids(seen: Q) -> list[dict[str, Any]]:
+    kept = SemanticIdFigure.objects.filter(seen).values_list("semantic_id").annotate(number=Sum("submodels"))
+    rows = kept.order_by("-number", "semantic_id")[:ROWS]
+    return _with_share([{"name": name, "number": number} for name, number in rows])
+
+
+def _refused(seen: Q, days: Sequence[date]) -> dict[str, Any]:
+    """The requests that were refused: by day and status, by day, by status."""
+    kept = RefusedRequests.objects.filter(seen, day__gte=days[0]).values("day", "status")
+    rows = list(kept.annotate(number=Sum("requests")).order_by("-day", "status"))
+    by_day: Counter[date] = Counter()
+    by_status: Counter[int] = Counter()
+    for row in rows:
+        by_day[row["day"]] += row["number"]
+        by_status[row["status"]] += row["number"]
+    return {
+        "refused": _bars(days, by_day),
+        "refused_rows": rows,
+        "refused_statuses": sorted(by_status.items()),
     }
 
 

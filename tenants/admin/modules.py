@@ -99,6 +99,13 @@ class ModuleAdmin(ServiceAdmin):
         names = {"live": gettext("live"), "expired": gettext("expired"), "disabled": gettext("disabled")}
         return names[module.state]
 
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """With one button: the next page is that of the secret."""
+        buttons = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**(extra_context or {}), **buttons})
+
     # --- Writing --------------------------------------------------------------------------------------
 
     def write(self, form: Any, obj: Module, *, change: bool) -> Module:
@@ -192,21 +199,21 @@ class ModuleAdmin(ServiceAdmin):
 
     @admin.action(description=_("Disable the selected modules"), permissions=["look_after"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Module]) -> None:
-        number = self._each(request, queryset, services.disable_module)
+        number = self._each(request, queryset, services.disable_module, gettext("Disabled."))
         messages.success(request, gettext("Disabled {} modules.").format(number))
 
     @admin.action(description=_("Enable the selected modules"), permissions=["look_after"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Module]) -> None:
-        number = self._each(request, queryset, services.enable_module)
+        number = self._each(request, queryset, services.enable_module, gettext("Enabled."))
         messages.success(request, gettext("Enabled {} modules.").format(number))
 
-    def _each(self, request: HttpRequest, queryset: QuerySet[Module], write: Any) -> int:
+    def _each(self, request: HttpRequest, queryset: QuerySet[Module], write: Any, done: str) -> int:
         """Of the selected modules only those of tenants where the person is admin: a reader sees more."""
         chosen = queryset.filter(person_of(request).rows(role=Role.ADMIN)).select_related("tenant")
         with structlog.contextvars.bound_contextvars(person=person_of(request).name):
             for module in chosen:
                 write(module.tenant.identifier, module.name)
-                self.log_change(request, module, str(write.__name__))
+                self.log_change(request, module, done)
         return len(chosen)
 
 

@@ -23,7 +23,7 @@ class MembershipInline(TabularInline):  # type: ignore[misc]
     model = Membership
     extra = 0
     autocomplete_fields = ["tenant"]
-    verbose_name = _("tenant the person works for")
+    verbose_name = _("tenant")
     verbose_name_plural = _("tenants the person works for")
 
 

@@ -159,7 +159,9 @@ class TestRotate:
 
     def test_both_secrets_work(self, tenant_admin: Client, tenant_a: Tenant) -> None:
         module, old = services.add_module("tenant-a", "line-7")
-        new = secret_of(tenant_admin.post(self.path(module), self.sent(module)))
+        response = tenant_admin.post(self.path(module), self.sent(module))
+        assert "no-store" in response["Cache-Control"]
+        new = secret_of(response)
         assert new != old
         assert gets_a_token(tenant_a, module, old)
         assert gets_a_token(tenant_a, module, new)

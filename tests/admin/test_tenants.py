@@ -125,3 +125,31 @@ class TestNavigation:
         for group in admin_client.get("/admin/").context["sidebar_navigation"]:
             for item in group["items"]:
                 assert admin_client.get(item["link"]).status_code == 200, item
+
+
+class TestPeople:
+    def test_a_superuser_adds_somebody_who_works_for_a_tenant(
+        self, admin_client: Client, tenant_a: Tenant
+    ) -> None:
+        password = "quite-a-long-one-7"
+        sent = {
+            "username": "dora",
+            "password1": password,
+            "password2": password,
+            "is_staff": "on",
+            "memberships-TOTAL_FORMS": "1",
+            "memberships-INITIAL_FORMS": "0",
+            "memberships-0-tenant": str(tenant_a.pk),
+            "memberships-0-role": "admin",
+        }
+        assert admin_client.get("/admin/auth/user/add/").status_code == 200
+        response = admin_client.post("/admin/auth/user/add/", sent)
+        assert response.status_code == 302, response.context["errors"]
+        dora = Client()
+        assert dora.login(username="dora", password=password)
+        assert dora.get("/admin/tenants/module/add/").status_code == 200
+
+    def test_the_list_says_for_whom_they_work(self, admin_client: Client, reader: Client) -> None:
+        page = admin_client.get("/admin/auth/user/").content.decode()
+        assert "tenant-a (reader)" in page
+        assert "all tenants" in page
