@@ -9,6 +9,11 @@ from typing import Any
 import structlog
 from django.http import HttpRequest, HttpResponseBase
 
+from shells import figures
+
+#: Calls of these are observed: the API, and requests for tokens.
+OBSERVED = ("/aas-api/", "/iam/")
+
 _correlation_id = re.compile(r"[\w.:~-]{1,128}", re.ASCII)
 
 
@@ -36,14 +41,27 @@ class RequestEventMiddleware:
             response = self.get_response(request)
             response["X-Request-ID"] = correlation_id
             match = request.resolver_match
+            seconds = time.perf_counter() - started
             self.logger.info(
                 "request",
                 method=request.method,
                 operation=match.view_name if match else None,
                 status=response.status_code,
-                duration_ms=round((time.perf_counter() - started) * 1000, 2),
+                duration_ms=round(seconds * 1000, 2),
                 **facts,
             )
+            if response.status_code >= 400 or seconds >= figures.SLOW_SECONDS:
+                self._observe(request, response.status_code, seconds)
             return response
         finally:
             structlog.contextvars.unbind_contextvars("correlation_id")
+
+    @staticmethod
+    def _observe(request: HttpRequest, status: int, seconds: float) -> None:
+        """Calls of the API that are refused or slow are for the dashboard."""
+        match = request.resolver_match
+        if match is not None and request.path_info.startswith(OBSERVED):
+            operation = f"{request.method} {match.view_name}"
+            correlation_id: str = request.correlation_id  # type: ignore[attr-defined]
+            tenant = match.kwargs.get("tenantId", match.kwargs.get("tenant_id"))
+            figures.observed.note(tenant, operation, status, seconds, correlation_id)

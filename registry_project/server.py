@@ -28,6 +28,8 @@ from tenants import keys
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "registry_project.settings")
 django.setup(set_prefix=False)
 
+from shells.figures import keeper  # noqa: E402  (its models can be imported only now)
+
 #: Two encoded identifiers of 2,048 four-byte characters are 21,848 bytes; the rest is for headers.
 REQUEST_HEAD_BYTES = 128 * 1024
 
@@ -76,6 +78,8 @@ class Application(WSGIHandler):
     def __call__(  # type: ignore[override]  # django-stubs: a response; PEP 3333: an iterable
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
+        if not keeper.started:
+            keeper.start()
         stream, limit = environ["wsgi.input"], settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
             # Django reads as many bytes as Content-Length says, none without it.

@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 import corsheaders.defaults
 import environ
 import structlog
+from django.templatetags.static import static
+from django.utils.translation import gettext_lazy as _
 from pydantic_core import to_json
 
 from registry_project.postgresql import embedded
@@ -351,10 +353,18 @@ SPECTACULAR_SETTINGS = {
     "SERVERS": [{"url": BASE_URL or "/"}],
 }
 UNFOLD = {
-    "SITE_TITLE": "Shell registry",
-    "SITE_HEADER": "Shell registry",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": f"{STATIC_URL}tenants/favicon.svg"}],
+    "SITE_TITLE": _("Shell registry"),
+    "SITE_HEADER": _("Shell registry"),
+    "SITE_URL": None,
+    "SITE_SYMBOL": "hub",
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("tenants/favicon.svg")}
+    ],
     "LOGIN": {"form": "tenants.sign_in.SignInForm"},
+    "SHOW_LANGUAGES": True,
+    "DASHBOARD_CALLBACK": "shells.admin.dashboard.add_figures",
+    "STYLES": [lambda _request: static("tenants/admin.css")],
+    "SIDEBAR": {"navigation": "registry_project.navigation.sidebar"},
 }
 
 # --- Logging: events, one JSON object a line ----------------------------------------------------------

@@ -15,11 +15,45 @@ from django.contrib.postgres.indexes import BrinIndex
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import F, Func, Value
-from django.db.models.functions import Collate, Left, Lower, Now
+from django.db.models.functions import Cast, Collate, Left, Lower, Now
 from django.utils.translation import gettext_lazy as _
 
+from shells.figure_models import (
+    DailyFigure,
+    FigureState,
+    RefusedRequests,
+    SemanticIdFigure,
+    SlowRequest,
+    Total,
+)
 from shells.querysets import ShellQuerySet, TenantQuerySet
 from tenants.models import Tenant, Validation
+
+__all__ = [
+    "AssetId",
+    "AssetLink",
+    "AssetLinks",
+    "BulkOperation",
+    "Change",
+    "DailyFigure",
+    "Endpoint",
+    "FigureState",
+    "ImportRun",
+    "RefusedRequests",
+    "SemanticIdFigure",
+    "Shell",
+    "SlowRequest",
+    "StandaloneEndpoint",
+    "StandaloneSubmodel",
+    "Submodel",
+    "Total",
+]
+
+#: The number of the running transaction, which never comes again in a database.
+TRANSACTION = Cast(
+    Cast(Func(function="pg_current_xact_id", output_field=models.TextField()), models.TextField()),
+    models.BigIntegerField(),
+)
 
 
 def text_hash(column: str) -> Func:
@@ -345,6 +379,11 @@ class Change(models.Model):
     correlation_id = models.TextField(help_text="The request that did it, as in the log.")
     at = models.DateTimeField(db_default=Now(), help_text="When it was done.")
     before = models.TextField(null=True, help_text="The descriptor that was there before, if there was one.")
+    transaction = models.BigIntegerField(
+        db_default=TRANSACTION,
+        editable=False,
+        help_text="The transaction that did it; see shells/figures.py.",
+    )
 
     objects = TenantQuerySet["Change"].as_manager()
 
@@ -355,6 +394,7 @@ class Change(models.Model):
             models.Index(fields=["tenant", "id"], name="change_tenant"),
             models.Index(fields=["tenant", "action", "id"], name="change_action"),
             models.Index("tenant", text_hash("author"), "id", name="change_author"),
+            BrinIndex(fields=["transaction"], autosummarize=True, name="change_transaction"),
         ]
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from django.core.validators import ProhibitNullCharactersValidator, RegexValidat
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from tenants import secrets
 
@@ -172,6 +173,13 @@ class Module(models.Model):
         is_previous = hmac.compare_digest(self.previous_secret_digest or "", digest)
         until = self.previous_secret_expires_at
         return is_current or (is_previous and until is not None and timezone.now() < until)
+
+    @property
+    def secret_mark(self) -> str:
+        """Stands for the secret in a form: it is another one after each rotation, and no digest of it."""
+        return salted_hmac("tenants.Module.secret_mark", self.secret_digest, algorithm="sha256").hexdigest()[
+            :32
+        ]
 
     @property
     def state(self) -> str:

@@ -20,7 +20,19 @@ USE_INTERVAL = timedelta(minutes=1)
 
 
 class TenantError(Exception):
-    """Something about a tenant or module cannot be done; the message says what, in one line."""
+    """Something about a tenant, module or issuer cannot be done; the message says what, in one line.
+
+    `field` is the name of what is wrong with it, if that is one thing.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+    @property
+    def text(self) -> str:
+        """The message as it is read beside the field."""
+        return str(self).removeprefix(f"{self.field}: ")
 
 
 def find_tenant(identifier: str) -> Tenant:
@@ -50,10 +62,24 @@ def create_tenant(
         with transaction.atomic():
             tenant.save(force_insert=True)
     except ValidationError as error:
-        raise TenantError(_first_message(error)) from None
+        raise _first(error) from None
     except IntegrityError:
-        raise TenantError(f"tenant {identifier!r} exists already") from None
+        raise TenantError(f"tenant {identifier!r} exists already", "identifier") from None
     logger.info("tenant_created", tenant=identifier)
+    return tenant
+
+
+def change_tenant(
+    identifier: str, *, name: str, validation: Validation, asset_ids_by_subject: bool
+) -> Tenant:
+    """Change what may change of a tenant; its id never does. Raises TenantError."""
+    with transaction.atomic():
+        tenant = Tenant.objects.select_for_update().filter(pk=find_tenant(identifier).pk).get()
+        tenant.name = name
+        tenant.validation = validation
+        tenant.asset_ids_by_subject = asset_ids_by_subject
+        _save(tenant, ["name", "validation", "asset_ids_by_subject"])
+    logger.info("tenant_changed", tenant=identifier)
     return tenant
 
 
@@ -88,27 +114,47 @@ def add_module(
         with transaction.atomic():
             module.save(force_insert=True)
     except UnicodeEncodeError:
-        raise TenantError("name: contains what is no text") from None
+        raise TenantError("name: contains what is no text", "name") from None
     except ValidationError as error:
-        raise TenantError(_first_message(error)) from None
+        raise _first(error) from None
     except IntegrityError:
-        raise TenantError(f"tenant {tenant_identifier!r} has a module {name!r} already") from None
+        raise TenantError(f"tenant {tenant_identifier!r} has a module {name!r} already", "name") from None
     logger.info("module_added", tenant=tenant_identifier, module=name, role=role)
     return module, secret
 
 
-def rotate_secret(tenant_identifier: str, name: str, *, overlap: timedelta) -> tuple[Module, str]:
+def change_module(
+    tenant_identifier: str, name: str, *, role: Role, expires_at: datetime | None, subject: str
+) -> Module:
+    """Change what a module may do, until when, and for whom it reads; tokens it has live on as they are.
+
+    Raises TenantError for an unknown tenant or module, and for what is malformed.
+    """
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.role, module.expires_at, module.subject = role, expires_at, subject
+        _save(module, ["role", "expires_at", "subject"])
+    logger.info("module_changed", tenant=tenant_identifier, module=name, role=role, expires_at=expires_at)
+    return module
+
+
+def rotate_secret(
+    tenant_identifier: str, name: str, *, overlap: timedelta, seen: str | None = None
+) -> tuple[Module, str]:
     """Give a module a new secret; return it with the secret, which is nowhere else from then on.
 
     The secret it had is taken for `overlap` longer; one from an earlier rotation ends at once, so that
-    never more than two are live.
+    never more than two are live. With `seen`, the mark of the secret that the caller knows of, nothing is done if
+    that is no longer the module's: a form that is sent twice rotates once.
     Raises TenantError for an unknown tenant or module, and for an overlap that is negative or over a year.
     """
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
-        raise TenantError(f"the overlap must be between 0 and {LONGEST_OVERLAP.days} days")
+        raise TenantError(f"the overlap must be between 0 and {LONGEST_OVERLAP.days} days", "overlap")
     secret = secrets.new_secret()
     with transaction.atomic():
         module = _module_for_update(tenant_identifier, name)
+        if seen is not None and seen != module.secret_mark:
+            raise TenantError("the secret was rotated meanwhile; look before you rotate it again")
         module.previous_secret_digest = module.secret_digest if overlap else None
         module.previous_secret_expires_at = timezone.now() + overlap if overlap else None
         module.secret_digest = secrets.digest(secret)
@@ -127,11 +173,15 @@ def disable_module(tenant_identifier: str, name: str) -> Module:
 
     Raises TenantError for an unknown tenant or module.
     """
-    with transaction.atomic():
-        module = _module_for_update(tenant_identifier, name)
-        module.enabled = False
-        module.save(update_fields=["enabled"])
+    module = _set_enabled(tenant_identifier, name, enabled=False)
     logger.info("module_disabled", tenant=tenant_identifier, module=name)
+    return module
+
+
+def enable_module(tenant_identifier: str, name: str) -> Module:
+    """Let a module that was disabled get tokens again. Raises TenantError for an unknown tenant or module."""
+    module = _set_enabled(tenant_identifier, name, enabled=True)
+    logger.info("module_enabled", tenant=tenant_identifier, module=name)
     return module
 
 
@@ -170,13 +220,13 @@ def trust_issuer(
     """
     tenant = find_tenant(tenant_identifier)
     if issuer.startswith(issuers.own_prefix()):
-        raise TenantError("issuer: this registry's own tokens need no trust")
+        raise TenantError("issuer: this registry's own tokens need no trust", "issuer")
     for field, address in (("issuer", issuer), ("jwks_uri", jwks_uri)):
         try:
             if address or field == "issuer":
                 issuers.check_address(address)
         except ValueError as error:
-            raise TenantError(f"{field}: {error}") from None
+            raise TenantError(f"{field}: {error}", field) from None
     if tenant_claim and not tenant_value:
         tenant_value = tenant_identifier
     conditions = {
@@ -198,11 +248,11 @@ def trust_issuer(
                 tenant=tenant, issuer=issuer, defaults=conditions
             )
     except (UnicodeEncodeError, DataError):
-        raise TenantError("issuer: something of it is no text") from None
+        raise TenantError("issuer: something of it is no text", "issuer") from None
     except ValidationError as error:
-        raise TenantError(_first_message(error)) from None
+        raise _first(error) from None
     except IntegrityError as error:
-        raise TenantError(f"issuer: {_constraint(error)}") from None
+        raise TenantError(f"issuer: {_constraint(error)}", "issuer") from None
     logger.info("issuer_trusted", tenant=tenant_identifier, issuer=issuer)
     return trusted
 
@@ -231,6 +281,25 @@ def _constraint(error: IntegrityError) -> str:
     return str(getattr(diagnostics, "constraint_name", "not as the database wants it"))
 
 
+def _set_enabled(tenant_identifier: str, name: str, *, enabled: bool) -> Module:
+    with transaction.atomic():
+        module = _module_for_update(tenant_identifier, name)
+        module.enabled = enabled
+        module.save(update_fields=["enabled"])
+    return module
+
+
+def _save(row: Tenant | Module, fields: list[str]) -> None:
+    """Check and write some fields of a row. Raises TenantError."""
+    try:
+        row.clean_fields(exclude=[field.name for field in row._meta.fields if field.name not in fields])
+        row.save(update_fields=fields)
+    except UnicodeEncodeError:
+        raise TenantError("something of it is no text") from None
+    except ValidationError as error:
+        raise _first(error) from None
+
+
 def _module_for_update(tenant_identifier: str, name: str) -> Module:
     """The module, locked until the end of the transaction. Raises TenantError."""
     find_tenant(tenant_identifier)
@@ -240,6 +309,6 @@ def _module_for_update(tenant_identifier: str, name: str) -> Module:
         raise TenantError(f"tenant {tenant_identifier!r} has no module {name!r}") from None
 
 
-def _first_message(error: ValidationError) -> str:
+def _first(error: ValidationError) -> TenantError:
     field, messages = next(iter(error.message_dict.items()))
-    return f"{field}: {messages[0]}"
+    return TenantError(f"{field}: {messages[0]}", field)

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("shells", "0009_search_of_the_admin"),
+        ("shells", "0010_figures"),
         ("tenants", "0005_memberships"),
     ]
 

@@ -2,10 +2,16 @@
 
 from datetime import datetime
 
-from shells.models import Change
+from django.db.models import Subquery
+
+from shells.models import Change, FigureState
 
 
 def forget_changes(before: datetime) -> int:
-    """Delete the notes of changes that were made before a moment, of all tenants; how many they were."""
-    number, _ = Change.objects.filter(at__lt=before).delete()
+    """Delete the notes of changes that were made before a moment, of all tenants; how many they were.
+
+    Those that are not in the figures yet stay.
+    """
+    folded = Subquery(FigureState.objects.values("transaction"))
+    number, _ = Change.objects.filter(at__lt=before, transaction__lt=folded).delete()
     return number

@@ -14,8 +14,6 @@ MODELS = [
     "shells/submodel",
     "shells/endpoint",
     "shells/assetid",
-    "tenants/tenant",
-    "tenants/module",
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from shells import services
+from shells import figures, services
 
 
 def _days(text: str) -> timedelta:
@@ -32,5 +32,6 @@ class Command(BaseCommand):
         except OverflowError:  # before the first year
             number = 0
         else:
+            figures.refresh()
             number = services.forget_changes(end)
         self.stdout.write(f"deleted {number} notes of changes")
