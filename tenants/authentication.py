@@ -20,7 +20,7 @@ from mozilla_django_oidc.contrib.drf import OIDCAuthentication
 from rest_framework.request import Request
 
 from tenants import audiences, foreign_tokens, issuers, issuing, keys, services
-from tenants.callers import Caller, CannotVerify, InvalidToken, seen_as
+from tenants.callers import Caller, CannotVerify, InvalidToken, limits_of, seen_as
 from tenants.models import Module, Role, Validation
 
 #: Our tokens have under 1 KiB, those of others up to 4; a request head of granian may have 128 KiB.
@@ -173,4 +173,5 @@ def _caller(claims: dict[str, Any]) -> Caller:
         role=Role(module.role),
         expires_at=claims["exp"],
         subject=seen_as(module.tenant, Role(module.role), module.subject),
+        limits=limits_of(module.tenant, module),
     )
