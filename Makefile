@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt bench bench-import bench-admin fuzz openapi lock clean
+.PHONY: help run test lint fmt spec bench bench-import bench-admin fuzz openapi lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -26,6 +26,9 @@ lint: $(VENV)/development ## Style, types and who imports whom
 fmt: $(VENV)/development ## Put the code into the common form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+spec: $(VENV)/development ## Which tests enforce which paragraph; SPEC='"RFC 9068" check' for some documents
+	$(BIN)/python -m tests.spec $(SPEC)
 
 bench: $(VENV)/development ## Requests per second beside a no-op view (needs wrk); BENCH=--help for options
 	$(BIN)/python -m benchmarks.api $(BENCH)

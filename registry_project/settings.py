@@ -111,7 +111,8 @@ CORS_EXPOSE_HEADERS = [
 ]  # fmt: skip
 
 #: Only behind a proxy that sets these headers itself may they be believed.
-if env.bool("TRUST_X_FORWARDED", default=False):
+TRUST_X_FORWARDED = env.bool("TRUST_X_FORWARDED", default=False)
+if TRUST_X_FORWARDED:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     USE_X_FORWARDED_HOST = True
 
@@ -204,6 +205,12 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = env.int("MAX_BODY_BYTES", default=8 * 1024 * 1024)
 MAX_MESSAGES = 100
 #: A query that takes longer is given up, with 503.
 QUERY_TIMEOUT_MS = env.int("QUERY_TIMEOUT_MS", default=5000)
+#: How many attempts of one address may fail until it has to wait: with the secret of one client and with
+#: those of all in a minute, with the password of one person and with those of all in a quarter of an hour.
+TOKEN_FAILURES_PER_CLIENT = env.int("TOKEN_FAILURES_PER_CLIENT", default=10)
+TOKEN_FAILURES_PER_ADDRESS = env.int("TOKEN_FAILURES_PER_ADDRESS", default=100)
+SIGN_IN_FAILURES_PER_PERSON = env.int("SIGN_IN_FAILURES_PER_PERSON", default=10)
+SIGN_IN_FAILURES_PER_ADDRESS = env.int("SIGN_IN_FAILURES_PER_ADDRESS", default=50)
 #: How long a client can ask what came of its bulk operation.
 BULK_RESULT_SECONDS = env.int("BULK_RESULT_SECONDS", default=24 * 3600)
 

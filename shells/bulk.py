@@ -74,6 +74,9 @@ def run_next() -> bool:
         except InvalidDescriptor as error:
             operation.state = State.FAILED
             operation.defects = [str(defect) for defect in error.defects[: settings.MAX_MESSAGES]]
+        except services.QuotaExceeded as error:
+            operation.state = State.FAILED
+            operation.defects = [str(error)]
         except OperationalError:  # a deadlock, or the database goes down: it stays to be done
             raise
         except Exception as error:

@@ -39,6 +39,9 @@ def register(collection: Collection) -> str:
     DELETE FROM shells_assetlinks AS links USING owner
     WHERE links.tenant_id = owner.tenant_id AND links.digest = owner.digest
 )""")
+        parts.append("""counted AS (
+    UPDATE shells_quota AS quota SET shells = quota.shells + 1 FROM owner WHERE quota.tenant_id = owner.tenant_id
+)""")
     parts.append(f"""change AS (
     INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id)
     SELECT tenant_id, '{collection.name}', digest, identifier, 'registered', %s, %s FROM owner
@@ -56,17 +59,20 @@ SELECT id FROM owner
 
 @cache
 def insert_many(collection: Collection) -> str:
-    """Insert many descriptors, in the order given; those whose id is taken are left out.
+    """Insert many descriptors, in the order given; those whose id is taken are left out. They are counted.
 
     Parameters: tenant, digests, identifiers, documents, and an array for each column of the collection.
     Returns the identifiers of those that were inserted.
     """
     columns = _written(collection)
     return f"""
-INSERT INTO {collection.table} (tenant_id, {_names(columns)})
-SELECT %(tenant)s, {_names(columns)} FROM {_items(columns)} ORDER BY place
-ON CONFLICT (digest, tenant_id) DO NOTHING
-RETURNING identifier
+WITH inserted AS (
+    INSERT INTO {collection.table} (tenant_id, {_names(columns)})
+    SELECT %(tenant)s, {_names(columns)} FROM {_items(columns)} ORDER BY place
+    ON CONFLICT (digest, tenant_id) DO NOTHING
+    RETURNING identifier
+){_counted(collection, "+", "inserted")}
+SELECT identifier FROM inserted
 """
 
 
@@ -131,6 +137,30 @@ WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
 """
 
 
+def _counted(collection: Collection, sign: str, rows: str) -> str:
+    """Add the number of `rows` to the tenant's quota, if it has one, or subtract it; only shells are counted.
+
+    Without rows, the quota is not locked.
+    """
+    if collection is not SHELLS:
+        return ""
+    return f""", counted AS (
+    UPDATE shells_quota SET shells = shells {sign} (SELECT count(*) FROM {rows})
+    WHERE tenant_id = %(tenant)s AND EXISTS (SELECT FROM {rows})
+)"""
+
+
+#: Parameters: tenant, count.
+COUNT_SHELLS = "UPDATE shells_quota SET shells = shells + %(count)s WHERE tenant_id = %(tenant)s"
+#: Nobody writes shells until the transaction ends; how many are there stays as it is.
+LOCK_SHELLS = "SET LOCAL lock_timeout = %(milliseconds)s; LOCK TABLE shells_shell IN SHARE MODE"
+SET_QUOTA = """
+INSERT INTO shells_quota (tenant_id, max_shells, shells)
+SELECT %(tenant)s, %(max_shells)s, count(*) FROM shells_shell WHERE tenant_id = %(tenant)s
+ON CONFLICT (tenant_id) DO UPDATE SET max_shells = EXCLUDED.max_shells
+"""
+
+
 def _owner(collection: Collection) -> str:
     return f"""
 WITH owner AS (
@@ -161,7 +191,7 @@ WITH removed AS (
     INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
     SELECT tenant_id, '{collection.name}', digest, identifier, 'removed', %(author)s, %(correlation_id)s, document
     FROM removed
-)
+){_counted(collection, "-", "removed")}
 SELECT identifier FROM removed
 """
 

@@ -9,18 +9,19 @@ result is believed for `TOKEN_CACHE_SECONDS`.
 import json
 import time
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.utils import timezone
 from joserfc import jws, jwt
 from joserfc.errors import ExpiredTokenError, JoseError
+from joserfc.util import urlsafe_b64decode
 from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.contrib.drf import OIDCAuthentication
 from rest_framework.request import Request
 
 from tenants import audiences, foreign_tokens, issuers, issuing, keys, services
-from tenants.callers import Caller, CannotVerify, InvalidToken, seen_as
+from tenants.callers import Caller, CannotVerify, InvalidToken, limits_of, seen_as
 from tenants.models import Module, Role, Validation
 
 #: Our tokens have under 1 KiB, those of others up to 4; a request head of granian may have 128 KiB.
@@ -121,17 +122,37 @@ def _verified(token: str, window: object) -> Caller:
 
 
 def _refer_to_its_issuer(token: str) -> None:
-    """Look at `iss` and `kid`, which prove nothing, to know whose keys to ask. Raises as `_verified`."""
+    """Look at `iss` and `kid`, which prove nothing, to know whose keys to ask. Raises as `_verified`.
+
+    Header and claims are what they will be once they are verified: no member occurs twice (RFC 7515 §4, RFC 7519
+    §4), so that no two readers can take different ones.
+    """
     try:
         unverified = jws.extract_compact(token.encode())
-        issuer = json.loads(unverified.payload)["iss"]
-        kid = unverified.headers().get("kid")
+        issuer = _json(unverified.payload)["iss"]
+        kid = _json(urlsafe_b64decode(unverified.segments["header"])).get("kid")
     except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InvalidToken("the token is malformed, not ours, or meant for another service") from None
     if not isinstance(issuer, str) or not isinstance(kid, str | None):
         raise InvalidToken("the token is malformed, not ours, or meant for another service")
     if not issuer.startswith(issuers.own_prefix()):
         raise ForeignIssuer(issuer, kid)
+
+
+def _json(text: bytes) -> Any:
+    """Raises ValueError for what is no JSON, a member that occurs twice, NaN and infinity."""
+    return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member occurs twice")
+    return members
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _claims_registry() -> jwt.JWTClaimsRegistry:
@@ -173,4 +194,5 @@ def _caller(claims: dict[str, Any]) -> Caller:
         role=Role(module.role),
         expires_at=claims["exp"],
         subject=seen_as(module.tenant, Role(module.role), module.subject),
+        limits=limits_of(module.tenant, module),
     )

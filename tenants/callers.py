@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from rest_framework.exceptions import APIException, AuthenticationFailed
 
-from tenants.models import Role, Tenant, Validation
+from tenants.limits import RateLimit
+from tenants.models import Module, Role, Tenant, Validation
 
 
 class CannotVerify(APIException):
@@ -24,6 +25,16 @@ def seen_as(tenant: Tenant, role: Role, subject: str) -> str | None:
     return subject if tenant.asset_ids_by_subject and role is Role.READER else None
 
 
+def limits_of(tenant: Tenant, module: Module | None = None) -> tuple[RateLimit, ...]:
+    """How many requests a caller may make: as a module of ours, and as one of the tenant's clients."""
+    limits = []
+    if module is not None and module.requests_per_minute is not None:
+        limits.append(RateLimit("module", module.pk, module.requests_per_minute))
+    if tenant.requests_per_minute is not None:
+        limits.append(RateLimit("tenant", tenant.pk, tenant.requests_per_minute))
+    return tuple(limits)
+
+
 @dataclass(frozen=True)
 class Caller:
     """A verified token: which module is asking, for which tenant, with which right.
@@ -40,5 +51,7 @@ class Caller:
     issuer: str = ""
     #: As whom the caller sees asset ids that are for somebody: "" is nobody, None sees all.
     subject: str | None = None
+    #: How many requests it may make, the narrower limit first.
+    limits: tuple[RateLimit, ...] = ()
 
     is_authenticated = True

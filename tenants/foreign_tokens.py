@@ -18,7 +18,7 @@ from joserfc.jws import JWSRegistry
 from rest_framework.exceptions import PermissionDenied
 
 from tenants import issuers
-from tenants.callers import Caller, CannotVerify, InvalidToken, seen_as
+from tenants.callers import Caller, CannotVerify, InvalidToken, limits_of, seen_as
 from tenants.claims import texts
 from tenants.models import Role, TrustedIssuer, Validation
 
@@ -56,6 +56,7 @@ def verified(token: str, kid: str | None, issuer: str, tenant_identifier: str, w
         expires_at=claims["exp"],
         issuer=trusted.issuer,
         subject=seen_as(trusted.tenant, role, subjects.pop() if len(subjects) == 1 else ""),
+        limits=limits_of(trusted.tenant),
     )
 
 

@@ -29,7 +29,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils import timezone
 from joserfc.jwk import KeySet
 
-from tenants import audiences, issuers, keys, secrets, services
+from tenants import attempts, audiences, issuers, keys, secrets, services
 from tenants.models import Module
 
 AUTH_METHODS = ["client_secret_basic", "client_secret_post"]
@@ -40,6 +40,30 @@ _public_id = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 def issuer(tenant_identifier: str) -> str:
     """The `iss` of the tokens of a tenant; its discovery document lies below (OpenID Discovery §4)."""
     return f"{issuers.own_prefix()}{tenant_identifier}/openid-connect"
+
+
+#: No secret has this digest, which is that of nothing.
+_NOBODY = Module(secret_digest="-" * 64)
+
+
+class TooManyFailuresError(OAuth2Error):  # type: ignore[misc]
+    """The secret was not looked at: RFC 6585 §4, in the form of RFC 6749 §5.2.
+
+    None of the codes of §5.2 fits: the request is not malformed, and whether the client could be authenticated is
+    not known; a client that reads `invalid_client` may give up its secret for good. §4.1.2.1 has the one that
+    means "try again later".
+    """
+
+    error = "temporarily_unavailable"
+    description = "too many attempts failed; try again later"
+    status_code = 429
+
+    def __init__(self, wait: int) -> None:
+        super().__init__()
+        self.wait = wait
+
+    def get_headers(self) -> list[tuple[str, str]]:
+        return [*super().get_headers(), ("Retry-After", str(self.wait))]
 
 
 class Client(ClientMixin):  # type: ignore[misc]
@@ -53,12 +77,11 @@ class Client(ClientMixin):  # type: ignore[misc]
         return self.module.client_id
 
     def check_client_secret(self, client_secret: str) -> bool:
-        if self.module is None:  # as much work as for a known module, so that time tells nothing either
-            secrets.digest(client_secret)
-            return False
+        # As much work for an unknown client as for a known one, so that time tells nothing either.
+        is_right = (self.module or _NOBODY).has_secret(client_secret)
         if client_secret == secrets.DEMO_SECRET and not settings.DEBUG:
             return False
-        return self.module.has_secret(client_secret)
+        return is_right and self.module is not None
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
         return method in AUTH_METHODS
@@ -155,13 +178,25 @@ class IdentityService(AuthorizationServer):  # type: ignore[misc]
     def authenticate_client(
         self, request: TokenRequest, methods: list[str], endpoint: str = "token"
     ) -> Client:
+        attempt: attempts.Attempt | None = None
+
         def find(client_id: str) -> Client:
+            nonlocal attempt
+            attempt = attempts.of_client(request._request, client_id)
+            wait = attempt.wait()
+            if wait is not None:
+                raise TooManyFailuresError(wait)
             if not (_public_id.fullmatch(client_id) and _public_id.fullmatch(request.tenant_identifier)):
                 return Client(None)
             modules = Module.objects.of(request.tenant_identifier).live().select_related("tenant")
             return Client(modules.filter(client_id=client_id).first())
 
-        return ClientAuthentication(find)(request, methods, endpoint)  # type: ignore[no-any-return]
+        try:
+            return ClientAuthentication(find)(request, methods, endpoint)  # type: ignore[no-any-return]
+        except InvalidClientError:
+            if attempt is not None:
+                attempt.failed()
+            raise
 
     def save_token(self, token: dict[str, Any], request: TokenRequest) -> None:
         """Tokens are not stored: they are verified by their signature. Only their module is noted."""

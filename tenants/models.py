@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
-from django.core.validators import ProhibitNullCharactersValidator, RegexValidator
+from django.core.validators import MinValueValidator, ProhibitNullCharactersValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -86,6 +86,12 @@ class Tenant(models.Model):
         default=False,
         help_text="Readers see an asset id with an external subject only if it is theirs, or for everybody.",
     )
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="How many all its clients together may make; empty: any number.",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was created.")
 
     class Meta:
@@ -93,7 +99,8 @@ class Tenant(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(validation__in=Validation.values), name="tenant_validation_is_known"
-            )
+            ),
+            models.CheckConstraint(condition=Q(requests_per_minute__gt=0), name="tenant_may_make_requests"),
         ]
 
     def __str__(self) -> str:
@@ -137,6 +144,12 @@ class Module(models.Model):
         validators=[ProhibitNullCharactersValidator()],
         help_text="For whom it reads, such as a business partner number; see the tenant's asset ids by subject.",
     )
+    requests_per_minute = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text="How many it may make; empty: as many as its tenant.",
+    )
     enabled = models.BooleanField(default=True, help_text="A disabled module is refused everywhere.")
     expires_at = models.DateTimeField(
         null=True, blank=True, help_text="From then on it is refused; empty: it does not expire."
@@ -156,6 +169,7 @@ class Module(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="module_name_is_unique_in_tenant"),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="module_role_is_known"),
+            models.CheckConstraint(condition=Q(requests_per_minute__gt=0), name="module_may_make_requests"),
             models.CheckConstraint(
                 condition=Q(previous_secret_digest__isnull=True, previous_secret_expires_at__isnull=True)
                 | Q(previous_secret_digest__isnull=False, previous_secret_expires_at__isnull=False),
@@ -328,3 +342,14 @@ class TrustedIssuer(models.Model):
 
     def __str__(self) -> str:
         return self.issuer
+
+
+class Counter(models.Model):
+    """How much of a limit is used up in a window of time; `tenants/limits.py` writes it."""
+
+    key = models.UUIDField(primary_key=True, help_text="Digest of what is limited.")
+    ends_at = models.DateTimeField(db_index=True, help_text="When the window ends; then it begins anew.")
+    used = models.BigIntegerField(help_text="How much was granted or counted in the window.")
+
+    def __str__(self) -> str:
+        return f"{self.used} until {self.ends_at}"

@@ -49,13 +49,18 @@ def create_tenant(
     name: str = "",
     validation: Validation = Validation.LENIENT,
     asset_ids_by_subject: bool = False,
+    requests_per_minute: int | None = None,
 ) -> Tenant:
     """Create the tenant `identifier`.
 
     Raises TenantError if the id is malformed or exists.
     """
     tenant = Tenant(
-        identifier=identifier, name=name, validation=validation, asset_ids_by_subject=asset_ids_by_subject
+        identifier=identifier,
+        name=name,
+        validation=validation,
+        asset_ids_by_subject=asset_ids_by_subject,
+        requests_per_minute=requests_per_minute,
     )
     try:
         tenant.clean_fields()
@@ -92,6 +97,7 @@ def add_module(
     secret: str | None = None,
     expires_at: datetime | None = None,
     subject: str = "",
+    requests_per_minute: int | None = None,
 ) -> tuple[Module, str]:
     """Add a module to a tenant; return it with its client secret, which is nowhere else from then on.
 
@@ -108,6 +114,7 @@ def add_module(
         secret_digest=secrets.digest(secret),
         expires_at=expires_at,
         subject=subject,
+        requests_per_minute=requests_per_minute,
     )
     try:
         module.clean_fields(exclude=["tenant"])
@@ -183,6 +190,19 @@ def enable_module(tenant_identifier: str, name: str) -> Module:
     module = _set_enabled(tenant_identifier, name, enabled=True)
     logger.info("module_enabled", tenant=tenant_identifier, module=name)
     return module
+
+
+def limit_requests(tenant_identifier: str, name: str | None, per_minute: int | None) -> None:
+    """Let a tenant, or its module `name`, make so many requests a minute, any number with None.
+
+    It holds within `TOKEN_CACHE_SECONDS`. Raises TenantError for an unknown tenant or module.
+    """
+    with transaction.atomic():
+        tenant = find_tenant(tenant_identifier)
+        limited = tenant if name is None else _module_for_update(tenant_identifier, name)
+        limited.requests_per_minute = per_minute
+        _save(limited, ["requests_per_minute"])
+    logger.info("requests_limited", tenant=tenant_identifier, module=name, per_minute=per_minute)
 
 
 def note_use(module: Module) -> None:

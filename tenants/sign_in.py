@@ -27,10 +27,10 @@ from mozilla_django_oidc.auth import OIDCAuthenticationBackend
 from mozilla_django_oidc.middleware import SessionRefresh
 from mozilla_django_oidc.utils import import_from_settings
 from mozilla_django_oidc.views import OIDCAuthenticationCallbackView, OIDCAuthenticationRequestView
-from unfold.forms import AuthenticationForm
 
 from tenants import accounts, issuers
 from tenants.models import ProviderAccount, default_algorithms
+from tenants.passwords import PasswordForm
 
 logger = structlog.get_logger(__name__)
 
@@ -257,7 +257,7 @@ def end_session_address(request: HttpRequest) -> str:
 # --- Pages --------------------------------------------------------------------------------------------
 
 
-class SignInForm(AuthenticationForm):  # type: ignore[misc]
+class SignInForm(PasswordForm):
     """What the page of the sign-in offers: passwords, a provider, or both."""
 
     @property

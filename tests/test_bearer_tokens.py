@@ -52,6 +52,7 @@ def claims_of(token: str) -> dict[str, Any]:
     return claims
 
 
+@pytest.mark.spec("RFC 6750", "2.1")
 @pytest.mark.spec("contract", "5.5")
 def test_it_works(alice: Persona) -> None:
     assert status(alice).status_code == 404
@@ -69,6 +70,8 @@ def test_without_a_bearer_token_the_challenge_names_no_error(alice: Persona, hea
     assert texts(response) == ["a bearer token is required"]
 
 
+@pytest.mark.spec("RFC 6750", "3.1")
+@pytest.mark.spec("RFC 7519", "4.1.4")
 @pytest.mark.spec("check", "33")
 @pytest.mark.spec("contract", "5.6")
 def test_an_expired_token(alice: Persona) -> None:
@@ -83,6 +86,9 @@ def test_a_token_that_expires_while_it_is_believed(alice: Persona) -> None:
     assert_invalid(status(alice, token), "expired")
 
 
+@pytest.mark.spec("RFC 7519", "4.1.3")
+@pytest.mark.spec("RFC 8725", "3.9")
+@pytest.mark.spec("RFC 9068", "4")
 @pytest.mark.spec("check", "33")
 @pytest.mark.spec("contract", "5.4")
 def test_a_token_for_the_other_service(alice: Persona) -> None:
@@ -120,17 +126,23 @@ def test_a_token_for_a_service_whose_time_is_over(alice: Persona, settings: Sett
         {"roles": ["admin"]},
     ],
 )
+@pytest.mark.spec("RFC 9068", "4")
+@pytest.mark.spec("RFC 8725", "3.8")
+@pytest.mark.spec("RFC 7519", "4.1.1")
 def test_a_claim_that_does_not_fit(alice: Persona, change: dict[str, Any]) -> None:
     assert_invalid(status(alice, signed({**claims_of(alice.token), **change})))
 
 
 @pytest.mark.parametrize("claim", ["iss", "sub", "aud", "exp", "iat", "client_id", "tenant_id", "roles"])
+@pytest.mark.spec("RFC 9068", "2.2")
 def test_a_missing_claim(alice: Persona, claim: str) -> None:
     claims = claims_of(alice.token)
     del claims[claim]
     assert_invalid(status(alice, signed(claims)))
 
 
+@pytest.mark.spec("RFC 8725", "3.11")
+@pytest.mark.spec("RFC 8725", "3.12")
 @pytest.mark.spec("RFC 9068", "2.1")
 def test_a_jwt_that_is_no_access_token(alice: Persona) -> None:
     assert_invalid(status(alice, signed(claims_of(alice.token), typ="JWT")))
@@ -153,6 +165,7 @@ class TestSignature:
         signature = base64.urlsafe_b64encode(mac).rstrip(b"=")
         assert_invalid(status(alice, (content + b"." + signature).decode()))
 
+    @pytest.mark.spec("RFC 8725", "3.3")
     def test_another_key(self, alice: Persona, other_key: RSAKey) -> None:
         assert_invalid(status(alice, signed(claims_of(alice.token), other_key)))
 
@@ -160,6 +173,7 @@ class TestSignature:
         token = signed(claims_of(alice.token), other_key, kid=keys.signing_key().kid)
         assert_invalid(status(alice, token))
 
+    @pytest.mark.spec("RFC 7519", "7.2")
     def test_changed_claims(self, alice: Persona) -> None:
         header, _, signature = alice.token.split(".")
         payload = json.dumps({**claims_of(alice.token), "roles": ["admin"]}).encode()
@@ -170,9 +184,11 @@ class TestSignature:
         "token",
         ["x", "a.b", "a.b.c", "a.b.c.d.e", "....", "é.é.é", "x" * 65536, "{}.{}.{}", "null.null.null"],
     )
+    @pytest.mark.spec("RFC 7519", "7.2")
     def test_what_is_no_token_at_all(self, alice: Persona, token: str) -> None:
         assert_invalid(status(alice, token))
 
+    @pytest.mark.spec("RFC 6750", "2.1")
     def test_a_header_with_blanks(self, alice: Persona) -> None:
         assert_invalid(status(alice, f"{alice.token} {alice.token}"))
 
@@ -219,6 +235,7 @@ class TestForbidden:
         assert response.status_code == 403
         assert texts(response) == ["the token is not for this tenant"]
 
+    @pytest.mark.spec("RFC 6750", "3.1")
     def test_a_reader_may_not_register(self, bob: Persona) -> None:
         response = bob.register({"id": "urn:1"})
         assert response.status_code == 403

@@ -174,6 +174,7 @@ class TestSignature:
         assert_invalid(call(forged(issuer, {}, other_key)))
         assert_invalid(call(issuer.token(key=other_key)))
 
+    @pytest.mark.spec("RFC 8725", "3.8")
     def test_a_key_of_another_issuer_that_is_trusted_as_well(self, issuer: Issuer) -> None:
         with running_issuer() as second:
             trust(second)
@@ -186,6 +187,7 @@ class TestSignature:
 
     @pytest.mark.spec("RFC 8725", "3.10")
     @pytest.mark.parametrize("member", ["jku", "x5u"])
+    @pytest.mark.spec("RFC 8725", "3.10")
     def test_an_address_of_keys_in_the_token_is_never_asked(
         self, issuer: Issuer, other_key: RSAKey, member: str
     ) -> None:
@@ -261,6 +263,7 @@ class TestClaims:
             ({}, {"token_use": "id"}),
         ],
     )
+    @pytest.mark.spec("RFC 8725", "3.12")
     def test_other_tokens_of_the_same_issuer(
         self, issuer: Issuer, header: dict[str, Any], claims: dict[str, Any]
     ) -> None:

@@ -41,10 +41,12 @@ def test_only_services_write() -> None:
     }
     assert writers == {
         "shells/services/changes.py",
+        "shells/services/quotas.py",
         "shells/statements.py",  # the SQL of shells/services
         "shells/bulk.py",  # what it is asked for, and what came of it
         "tenants/accounts.py",  # people from an identity provider, as the admin writes those it knows
         "tenants/services.py",
+        "tenants/limits.py",  # counters, which nobody else knows
     }
 
 

@@ -37,6 +37,7 @@ def assert_refused(response: Any, error: str, status: int = 400) -> None:
     assert response["Content-Type"] == "application/json"
 
 
+@pytest.mark.spec("RFC 6749", "4.4.3")
 @pytest.mark.spec("contract", "5.3")
 @pytest.mark.spec("RFC 6749", "5.1")
 def test_it_works(alice: Persona) -> None:
@@ -96,6 +97,7 @@ def test_every_target_service_can_be_asked_for(alice: Persona, audience: str) ->
     assert request(alice, scope=f"openid aud:{audience}").status_code == 200
 
 
+@pytest.mark.spec("RFC 6749", "3.3")
 def test_a_token_may_be_for_several_services(alice: Persona) -> None:
     scope = f"aud:{OWN_V4_AUDIENCE} aud:{OTHER_V4_AUDIENCE} openid"
     token = request(alice, scope=scope).json()["access_token"]
@@ -157,14 +159,17 @@ class TestInvalidRequest:
         assert_refused(response, "invalid_request")
         assert field in response.json()["error_description"]
 
+    @pytest.mark.spec("RFC 6749", "3.2")
     def test_an_empty_parameter_counts_as_missing(self, alice: Persona) -> None:
         assert_refused(request(alice, grant_type=""), "invalid_request")
 
+    @pytest.mark.spec("RFC 6749", "3.2")
     def test_a_repeated_parameter(self, alice: Persona) -> None:
         form = "grant_type=client_credentials&grant_type=client_credentials"
         response = alice.client.post(alice.token_url, form, "application/x-www-form-urlencoded")
         assert_refused(response, "invalid_request")
 
+    @pytest.mark.spec("RFC 6749", "2.3")
     def test_two_ways_of_authentication_at_once(self, alice: Persona) -> None:
         credentials = base64.b64encode(f"{alice.module.client_id}:{alice.secret}".encode()).decode()
         response = post_form(
@@ -181,6 +186,7 @@ class TestInvalidRequest:
     def test_an_empty_authorization_header_is_none(self, alice: Persona) -> None:
         assert post_form(alice.client, alice.token_url, alice.form(), Authorization="").status_code == 200
 
+    @pytest.mark.spec("RFC 6749", "2.3.1")
     def test_credentials_in_the_address_are_not_read(self, alice: Persona) -> None:
         query = f"?client_id={alice.module.client_id}&client_secret={alice.secret}"
         form = alice.form(client_id=None, client_secret=None)
@@ -243,12 +249,14 @@ class TestInvalidScope:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+@pytest.mark.spec("RFC 6749", "3.2")
 def test_only_post(alice: Persona, method: str) -> None:
     response = alice.client.generic(method, alice.token_url)
     assert response.status_code == 405
     assert response["Allow"] == "POST"
 
 
+@pytest.mark.spec("RFC 6749", "3.2")
 def test_plain_http_is_refused_where_https_is_required(
     alice: Persona, monkeypatch: pytest.MonkeyPatch
 ) -> None:

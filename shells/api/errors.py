@@ -67,6 +67,8 @@ def exception_handler(exception: Exception, context: dict[str, Any]) -> HttpResp
             return result(http_request, 404, [str(exception)])
         case services.IdentifierTaken():
             return result(http_request, 409, [f"/id: {exception}"])
+        case services.QuotaExceeded():  # the one refusal that §1.1 lists for POST and PUT and that fits
+            return result(http_request, 403, [str(exception)])
         case services.PreconditionFailed():
             return result(http_request, 412, [str(exception)])
         case exceptions.APIException():

@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("shells", "0010_figures"),
+        ("shells", "0011_quota"),
         ("tenants", "0005_memberships"),
     ]
 

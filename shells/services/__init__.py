@@ -14,6 +14,7 @@ from shells.services.imports import (
     foresee,
     note_run,
 )
+from shells.services.quotas import CannotSetQuota, QuotaExceeded, set_quota
 from shells.services.rebuilding import rebuild_projections
 from shells.services.submodels import add_submodel, remove_submodel, replace_submodel
 from shells.services.writing import (
@@ -34,12 +35,14 @@ from shells.services.writing import (
 __all__ = [
     "SYSTEM",
     "Author",
+    "CannotSetQuota",
     "Fate",
     "IdentifierTaken",
     "NotRegistered",
     "OnConflict",
     "Precondition",
     "PreconditionFailed",
+    "QuotaExceeded",
     "add_submodel",
     "begin_foreseeing",
     "begin_run",
@@ -58,4 +61,5 @@ __all__ = [
     "replace_many",
     "replace_submodel",
     "set_asset_links",
+    "set_quota",
 ]

@@ -9,8 +9,9 @@ from psycopg.errors import DeadlockDetected, UniqueViolation
 from pydantic_core import to_json
 
 from shells import statements
-from shells.collections import Collection
+from shells.collections import SHELLS, Collection
 from shells.copying import Prepared, keyed
+from shells.services.quotas import within_quota
 from shells.services.running import copy, rows_of, run
 from shells.services.writing import SYSTEM, Author, author_columns, forget_links
 
@@ -48,12 +49,12 @@ def copy_many(
 ) -> list[Fate]:
     """Store descriptors by COPY, as an import does; their ids differ. Returns what became of each.
 
-    What others register at the same moment is met as if it had been there before. Raises OperationalError if
-    that cannot be had, because they and we wait for each other again and again.
+    What others register at the same moment is met as if it had been there before. Raises QuotaExceeded, and
+    OperationalError if they and we wait for each other again and again.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with transaction.atomic():
+            with within_quota(), transaction.atomic():
                 return _copy_many(collection, tenant_pk, items, on_conflict, by)
         except (IntegrityError, OperationalError) as error:
             met = isinstance(error.__cause__, UniqueViolation | DeadlockDetected)
@@ -136,6 +137,8 @@ def _copy_many(
         digests = [item.digest for item in changed]
         run(statements.delete_projections(collection), {"tenant": tenant_pk, "digests": digests})
         _copy_projections(collection, changed, keys)
+    if new and collection is SHELLS:
+        run(statements.COUNT_SHELLS, {"tenant": tenant_pk, "count": len(new)})
     if new or changed:
         forget_links(collection, _noted(tenant_pk, [*new, *changed], by))
     return found

@@ -13,6 +13,7 @@ from shells.descriptors import Document
 from shells.identifiers import digest
 from shells.projections import Members, Row
 from shells.querysets import fetch_row
+from shells.services.quotas import within_quota
 from shells.services.running import rows_of, run, text_of
 
 #: Whether a write may go on, by the document that is there now (UTF-8; None: there is none).
@@ -55,25 +56,24 @@ SYSTEM = Author("system")
 def register(collection: Collection, tenant_pk: int, document: Document, by: Author = SYSTEM) -> None:
     """Store a new descriptor with its projections, in one statement.
 
-    Raises IdentifierTaken if the tenant has a descriptor with this id; nothing is changed then
-    (aas-registry-api.md §1.5).
+    Raises IdentifierTaken if the tenant has a descriptor with this id (aas-registry-api.md §1.5), and
+    QuotaExceeded; nothing is changed then.
     """
-    row = fetch_row(
-        statements.register(collection),
-        [
-            str(tenant_pk),
-            digest(document.id),
-            document.id,
-            document.text,
-            *map(text_of, collection.values(document.members).values()),
-            *(
-                to_json(projection.rows(tenant_pk, document.members)).decode()
-                for projection in collection.projections
-            ),
-            by.name,
-            by.correlation_id,
-        ],
-    )
+    parameters = [
+        str(tenant_pk),
+        digest(document.id),
+        document.id,
+        document.text,
+        *map(text_of, collection.values(document.members).values()),
+        *(
+            to_json(projection.rows(tenant_pk, document.members)).decode()
+            for projection in collection.projections
+        ),
+        by.name,
+        by.correlation_id,
+    ]
+    with within_quota():
+        row = fetch_row(statements.register(collection), parameters)
     if row is None:
         raise IdentifierTaken(collection.noun)
 
@@ -87,7 +87,7 @@ def replace(
 ) -> bool:
     """Store a descriptor in place of the one with its id, or as a new one; whether it is new.
 
-    Raises PreconditionFailed; nothing is changed then.
+    Raises PreconditionFailed and QuotaExceeded; nothing is changed then.
     """
     with transaction.atomic():
         if precondition is not None:
@@ -125,8 +125,11 @@ def require(precondition: Precondition | None, present: bytes | None) -> None:
 def register_many(
     collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author = SYSTEM
 ) -> set[str]:
-    """Store new descriptors; their ids differ. Returns the ids that are taken: they were left out."""
-    with transaction.atomic(savepoint=False):
+    """Store new descriptors; their ids differ. Returns the ids that are taken: they were left out.
+
+    Raises QuotaExceeded.
+    """
+    with within_quota(), transaction.atomic(savepoint=False):
         new = _insert_many(collection, tenant_pk, documents)
         insert_projections(collection, tenant_pk, new)
         forget_links(collection, _keys(tenant_pk, new))
@@ -137,9 +140,12 @@ def register_many(
 def replace_many(
     collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author = SYSTEM
 ) -> set[str]:
-    """Store descriptors, in place of those with their ids. Their ids differ. Returns the ids that were there."""
+    """Store descriptors, in place of those with their ids. Their ids differ. Returns the ids that were there.
+
+    Raises QuotaExceeded.
+    """
     before: dict[str, str] = {}
-    with transaction.atomic(savepoint=False):
+    with within_quota(), transaction.atomic(savepoint=False):
         missing: Sequence[Document] = documents
         while missing:  # again only if somebody deletes what was there a moment ago
             inserted = {document.id for document in _insert_many(collection, tenant_pk, missing)}

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tenants", "0005_memberships"),
+        ("tenants", "0006_limits"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

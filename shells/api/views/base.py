@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from tenants.authentication import BearerAuthentication
+from tenants.limits import RequestRate
 from tenants.models import Role
 from tenants.permissions import TenantPermission
 
@@ -24,6 +25,7 @@ class RegistryView(APIView):
     # DRF makes these anew for each request; they have no state, and a body is read by its model.
     _authenticators: ClassVar[Any] = (BearerAuthentication(),)
     _permissions: ClassVar[Any] = (TenantPermission(),)
+    _throttles: ClassVar[Any] = (RequestRate(),)
 
     def get_parsers(self) -> list[BaseParser]:
         return []
@@ -34,10 +36,14 @@ class RegistryView(APIView):
     def get_permissions(self) -> Any:
         return self._permissions
 
+    def get_throttles(self) -> Any:
+        return self._throttles
+
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
-        """DRF's, less the choice of a renderer and of a version, which are always the same, and throttles."""
+        """DRF's, less the choice of a renderer and of a version, which are always the same."""
         self.perform_authentication(request)
         self.check_permissions(request)
+        self.check_throttles(request)
 
     def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
         """To Django, which logs it and calls `errors.server_error`."""

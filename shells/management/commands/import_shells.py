@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from shells import importing
 from shells.importing import CannotImport, Counts, Options, Rejection, Report
-from shells.services import OnConflict
+from shells.services import OnConflict, QuotaExceeded
 from shells.sources.feeds import Feed, Files
 from shells.sources.registries import Registry
 from tenants.client import RegistryClient
@@ -105,6 +105,8 @@ class Command(BaseCommand):
                 counts = importing.run(tenant.pk, feed, how, report, progress)
             except CannotImport as error:
                 raise CommandError(str(error)) from None
+            except QuotaExceeded as error:
+                raise CommandError(_stopped(str(error), counts, how)) from None
             except KeyboardInterrupt:
                 raise CommandError(_stopped("stopped", counts, how), returncode=130) from None
             except DatabaseError as error:

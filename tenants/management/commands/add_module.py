@@ -27,6 +27,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--expires-in", metavar="TIME", help="after which it is refused, such as 90d (default: never)"
         )
+        parser.add_argument(
+            "--requests-per-minute", metavar="N", type=int, help="that it may make (default: any number)"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, **options: Any) -> None:
@@ -37,6 +40,7 @@ class Command(BaseCommand):
                 options["name"],
                 role=Role(options["role"]),
                 subject=options["subject"],
+                requests_per_minute=options["requests_per_minute"],
                 expires_at=timezone.now() + lifetime if lifetime else None,
             )
         except (ValueError, services.TenantError) as error:

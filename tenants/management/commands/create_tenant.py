@@ -25,6 +25,9 @@ class Command(BaseCommand):
             action="store_true",
             help="readers see an asset id with an external subject only if it is theirs, or for everybody",
         )
+        parser.add_argument(
+            "--requests-per-minute", metavar="N", type=int, help="of all its clients together (default: any)"
+        )
 
     def handle(self, **options: Any) -> None:
         try:
@@ -33,6 +36,7 @@ class Command(BaseCommand):
                 name=options["name"],
                 validation=Validation(options["validation"]),
                 asset_ids_by_subject=options["asset_ids_by_subject"],
+                requests_per_minute=options["requests_per_minute"],
             )
         except services.TenantError as error:
             raise CommandError(str(error)) from None

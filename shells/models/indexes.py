@@ -1,0 +1,26 @@
+"""What indexes are made of that stand for long texts."""
+
+from django.db import models
+from django.db.models import F, Func, Value
+from django.db.models.functions import Collate, Left, Lower
+
+#: So much of a short name is in the index that finds it by its beginning.
+INDEXED_BEGINNING = 64
+
+
+def text_hash(column: str) -> Func:
+    """64 bits that stand for a long text in an index; the text is compared as well."""
+    return Func(F(column), Value(0), function="hashtextextended", output_field=models.BigIntegerField())
+
+
+def beginning(column: str) -> Collate:
+    """The beginning of a text, in an order in which all texts that begin alike are together."""
+    return Collate(Left(column, INDEXED_BEGINNING), "C")
+
+
+def host_hash(address: str | Value) -> Func:
+    """64 bits that stand for the host in an address (a column or a value); NULL if it has none."""
+    pattern = "^[A-Za-z][A-Za-z0-9+.-]*://(?:[^/?#@]*@)?([[][^]/?#]*[]]|[^/?#:@]+)"
+    expression = F(address) if isinstance(address, str) else address
+    host = Lower(Func(expression, Value(pattern), function="substring", output_field=models.TextField()))
+    return Func(host, Value(0), function="hashtextextended", output_field=models.BigIntegerField())
