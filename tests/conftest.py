@@ -4,6 +4,7 @@ alice is an editor of tenant A, bob a reader of tenant A, charlie an editor of t
 """
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
 from django.test import Client
 from joserfc.jwk import RSAKey
 from pytest_django import Settings
@@ -132,6 +134,23 @@ def texts(response: Any) -> list[str]:
         assert message["correlationId"] == response["X-Request-ID"]
         assert message["timestamp"].endswith("Z")
     return [message["text"] for message in messages]
+
+
+def until_others_are_over() -> None:
+    """Wait for the transactions that run at this moment, those of other processes of the tests among them.
+
+    What is folded into figures is what is older than any that runs, in all databases of a server.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())")
+        (last,) = cursor.fetchone()
+        deadline = time.monotonic() + 60
+        while True:
+            cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::xid8", [last])
+            if cursor.fetchone()[0]:
+                return
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -367,7 +367,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def registry(server: Server) -> Iterator[httpx.Client]:
+def registry(server: Server) -> Iterator[httpx2.Client]:
     with client_of(server) as client:
         yield client
 
@@ -395,7 +395,7 @@ class TestSmuggling:
         ]
         return list(zip(map(int, heads), ids, strict=True)), closed
 
-    def post(self, registry: httpx.Client, rest: bytes, host: bytes = b"Host: 127.0.0.1\r\n") -> bytes:
+    def post(self, registry: httpx2.Client, rest: bytes, host: bytes = b"Host: 127.0.0.1\r\n") -> bytes:
         authorization = registry.headers["Authorization"].encode()
         return (
             b"POST " + PATH + b" HTTP/1.1\r\n" + host + b"X-Request-ID: first\r\n"
@@ -403,13 +403,13 @@ class TestSmuggling:
         )  # fmt: skip
 
     @pytest.fixture(autouse=True)
-    def _nothing_is_smuggled(self, registry: httpx.Client) -> Iterator[None]:
+    def _nothing_is_smuggled(self, registry: httpx2.Client) -> Iterator[None]:
         registry.delete(f"shell-descriptors/{encode('urn:smuggled')}")
         yield
         assert registry.get(f"shell-descriptors/{encode('urn:hidden')}").status_code == 404
 
     def test_two_requests_on_one_connection_are_answered_as_themselves(
-        self, server: Server, registry: httpx.Client
+        self, server: Server, registry: httpx2.Client
     ) -> None:
         for rest in (LENGTH + b"\r\n" + BODY, CHUNKED + b"\r\n" + CHUNKS):
             answers, _ = self.answers(server, self.post(registry, rest) + HIDDEN)
@@ -417,7 +417,7 @@ class TestSmuggling:
 
     @pytest.mark.parametrize("rest", REFUSED.values(), ids=REFUSED)
     def test_what_can_be_read_in_two_ways_is_refused_and_ends_the_connection(
-        self, server: Server, registry: httpx.Client, rest: bytes
+        self, server: Server, registry: httpx2.Client, rest: bytes
     ) -> None:
         answers, closed = self.answers(server, self.post(registry, rest) + HIDDEN)
         assert closed
@@ -428,25 +428,25 @@ class TestSmuggling:
     @pytest.mark.parametrize("length", [LENGTH, b"Content-Length: 3\r\n", b"Content-Length: 300\r\n"])
     @pytest.mark.parametrize("comes_first", [True, False])
     def test_with_a_length_and_chunks_the_chunks_count_and_the_connection_ends(
-        self, server: Server, registry: httpx.Client, length: bytes, comes_first: bool
+        self, server: Server, registry: httpx2.Client, length: bytes, comes_first: bool
     ) -> None:
         headers = length + CHUNKED if comes_first else CHUNKED + length
         answers, closed = self.answers(server, self.post(registry, headers + b"\r\n" + CHUNKS) + HIDDEN)
         assert closed
         assert answers == [(201, b"first")]
 
-    def test_the_same_length_twice_is_that_length(self, server: Server, registry: httpx.Client) -> None:
+    def test_the_same_length_twice_is_that_length(self, server: Server, registry: httpx2.Client) -> None:
         """RFC 9110 §8.6 lets a server take it; there is one way to read it."""
         answers, _ = self.answers(server, self.post(registry, LENGTH * 2 + b"\r\n" + BODY) + HIDDEN)
         assert answers == [(201, b"first"), (200, b"hidden")]
 
-    def test_lines_that_end_with_a_bare_lf(self, server: Server, registry: httpx.Client) -> None:
+    def test_lines_that_end_with_a_bare_lf(self, server: Server, registry: httpx2.Client) -> None:
         """RFC 9112 §2.2 lets a server take them; what follows is a request of its own."""
         request = self.post(registry, LENGTH + b"\r\n").replace(b"\r\n", b"\n") + BODY
         answers, _ = self.answers(server, request + HIDDEN)
         assert answers == [(201, b"first"), (200, b"hidden")]
 
-    def test_a_body_that_holds_a_request_is_a_body(self, server: Server, registry: httpx.Client) -> None:
+    def test_a_body_that_holds_a_request_is_a_body(self, server: Server, registry: httpx2.Client) -> None:
         inner = self.post(registry, b'Content-Length: 19\r\n\r\n{"id":"urn:hidden"}')
         sent = self.post(registry, b"Content-Length: %d\r\n\r\n%s" % (len(inner), inner))
         answers, _ = self.answers(server, sent + HIDDEN)
@@ -460,7 +460,7 @@ class TestSmuggling:
         assert [status for status, _ in answers] == [401]
 
     @pytest.mark.parametrize("first", [b"127.0.0.1", b"evil.example"])
-    def test_two_hosts(self, server: Server, registry: httpx.Client, first: bytes) -> None:
+    def test_two_hosts(self, server: Server, registry: httpx2.Client, first: bytes) -> None:
         """RFC 9112 §3.2: 400."""
         second = b"evil.example" if first == b"127.0.0.1" else b"127.0.0.1"
         host = b"Host: %s\r\nHost: %s\r\n" % (first, second)

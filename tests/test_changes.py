@@ -12,7 +12,7 @@ from shells import bulk
 from shells.identifiers import encode
 from shells.models import Change
 from tests.bodies import submodel
-from tests.conftest import Persona, shell_path
+from tests.conftest import Persona, shell_path, until_others_are_over
 
 
 def changes(identifier: str) -> list[tuple[Any, ...]]:
@@ -95,10 +95,12 @@ def test_what_is_refused_is_no_change(alice: Persona, bob: Persona) -> None:
     assert Change.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
 def test_forget_changes(alice: Persona, capsys: pytest.CaptureFixture[str]) -> None:
     for number in range(3):
         alice.register({"id": f"urn:{number}"})
     Change.objects.filter(identifier="urn:0").update(at=timezone.now() - timedelta(days=91))
+    until_others_are_over()
     call_command("forget_changes", "--older-than-days", "90")
     assert capsys.readouterr().out == "deleted 1 notes of changes\n"
     call_command("forget_changes", "--older-than-days", "99999999")

@@ -31,7 +31,7 @@ from shells.models import (
 from shells.services import OnConflict
 from tenants.models import Tenant
 from tests.bodies import reference, submodel
-from tests.conftest import Persona
+from tests.conftest import Persona, until_others_are_over
 
 #: Folding waits for transactions that are still running: these tests commit.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,6 +53,11 @@ def real(tenant: Tenant) -> dict[str, int]:
         "submodels": Submodel.objects.filter(tenant=tenant).count(),
     }
     return {collection: number for collection, number in counts.items() if number}
+
+
+def refresh() -> None:
+    until_others_are_over()
+    figures.refresh()
 
 
 def work(tenant_pk: int, seed: int) -> None:
@@ -116,6 +121,7 @@ def test_after_random_concurrent_writes_totals_are_what_is_there(
         stop.set()
         for future in folding:
             future.result()
+    until_others_are_over()
     call_command("refresh_figures")
     for tenant in (tenant_a, tenant_b):
         assert totals(tenant) == real(tenant)
@@ -151,14 +157,14 @@ def being_registered(tenant: Tenant, document: Document) -> Iterator[None]:
 
 
 def test_a_transaction_that_commits_late_is_not_missed(tenant_a: Tenant) -> None:
-    figures.refresh()
+    refresh()
     with being_registered(tenant_a, shell(1)):
         services.register(SHELLS, tenant_a.pk, shell(2))
         figures.refresh()
         assert totals(tenant_a) == {}  # later transactions wait for the one that is running
-    figures.refresh()
+    refresh()
     assert totals(tenant_a) == {"shell-descriptors": 2}
-    figures.refresh()
+    refresh()
     assert totals(tenant_a) == {"shell-descriptors": 2}
 
 
@@ -166,27 +172,28 @@ def test_a_count_beside_a_running_transaction(tenant_a: Tenant) -> None:
     with being_registered(tenant_a, shell(1)):
         services.register(SHELLS, tenant_a.pk, shell(2))
         figures.refresh()  # the first time: all are counted
-    figures.refresh()
+    refresh()
     assert totals(tenant_a) == {"shell-descriptors": 2}
 
 
 def test_a_dump_that_was_restored_in_a_younger_database(tenant_a: Tenant) -> None:
     services.register(SHELLS, tenant_a.pk, shell(1))
     services.register(SHELLS, tenant_a.pk, shell(2))
-    figures.refresh()
+    refresh()
     Change.objects.update(transaction=2**50)
     FigureState.objects.update(transaction=2**51)
     services.remove_many(SHELLS, tenant_a.pk, ["urn:1"])
-    figures.refresh()
-    figures.refresh()
+    refresh()
+    refresh()
     assert totals(tenant_a) == {"shell-descriptors": 1}
     assert [(day.registered, day.removed) for day in DailyFigure.objects.all()] == [(2, 0)]
 
 
 def test_a_recount_mends(tenant_a: Tenant) -> None:
     services.register(SHELLS, tenant_a.pk, shell(1))
-    figures.refresh()
+    refresh()
     Total.objects.update(descriptors=7)
+    until_others_are_over()
     call_command("refresh_figures", "--recount")
     assert totals(tenant_a) == {"shell-descriptors": 1}
 
@@ -194,9 +201,11 @@ def test_a_recount_mends(tenant_a: Tenant) -> None:
 def test_notes_are_forgotten_once_they_are_counted(tenant_a: Tenant) -> None:
     services.register(SHELLS, tenant_a.pk, shell(1))
     assert services.forget_changes(timezone.now()) == 0
+    until_others_are_over()
     call_command("forget_changes", "--older-than-days", "0")
     assert Change.objects.count() == 0
     assert totals(tenant_a) == {"shell-descriptors": 1}
+    until_others_are_over()
     call_command("refresh_figures", "--recount")
     assert totals(tenant_a) == {"shell-descriptors": 1}
     assert [day.registered for day in DailyFigure.objects.all()] == [1]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -783,7 +783,9 @@ class TestRealServer:
     def test_the_address_of_a_client_is_that_of_its_connection(self, server: Server) -> None:
         form = {"grant_type": "client_credentials", "client_id": "x", "client_secret": "x", "scope": "openid"}
         answers = [
-            httpx.post(server.url + token_url("demo"), data=form, headers={"X-Forwarded-For": f"192.0.2.{n}"})
+            httpx2.post(
+                server.url + token_url("demo"), data=form, headers={"X-Forwarded-For": f"192.0.2.{n}"}
+            )
             for n in range(11)
         ]
         assert [answer.status_code for answer in answers] == [401] * 10 + [429]

@@ -174,7 +174,11 @@ class Upload(models.Model):
         help_text=_("How strictly to check; empty: as the tenant says."),
     )
     on_conflict = models.CharField(
-        _("if a shell is registered already"), max_length=7, choices=OnConflict, default=OnConflict.FAIL
+        _("if a shell is registered already"),
+        max_length=7,
+        choices=OnConflict,
+        default=OnConflict.FAIL,
+        help_text=_("What becomes of a shell in the file whose id the tenant has."),
     )
     atomic = models.BooleanField(
         _("all or nothing"),
@@ -191,7 +195,9 @@ class Upload(models.Model):
         ),
     )
     author = models.TextField(editable=False, help_text=_("Who sent it."))
-    state = models.CharField(max_length=9, choices=State, default=State.CHECKING, editable=False)
+    state = models.CharField(
+        max_length=9, choices=State, default=State.CHECKING, editable=False, help_text=_("How far it is.")
+    )
     attempts = models.IntegerField(default=0, editable=False, help_text=_("How often it was begun."))
     stop = models.BooleanField(default=False, editable=False, help_text=_("Somebody asked to stop it."))
     counts = models.JSONField(default=dict, editable=False, help_text=_("What became of its items."))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connections
 from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -72,7 +73,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(django_db_setup: None) -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         reason = "chromium not found: the admin cannot be driven in a browser"
@@ -85,6 +86,7 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM)
         yield browser
         browser.close()
+        connections.close_all()  # beside a running event loop Django has connections of its own
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 

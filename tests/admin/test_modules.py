@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
@@ -393,9 +393,9 @@ def fields_of(command: str) -> dict[str, str]:
     return dict(word.split("=", 1) for flag, word in pairwise(words) if flag == "-d")
 
 
-def ask_for_token(command: str) -> httpx.Response:
+def ask_for_token(command: str) -> httpx2.Response:
     """What the server answers to it."""
-    return httpx.post(shlex.split(command)[1], data=fields_of(command))
+    return httpx2.post(shlex.split(command)[1], data=fields_of(command))
 
 
 def copied(page: Page, label: str) -> str:

@@ -34,7 +34,7 @@ def test_from_registering_to_deleting(page: Page, server: Server) -> None:
     page.get_by_role("button", name="Overwrite").click()
     expect(page.locator(".shell-facts").first).to_contain_text("Mine")
 
-    page.get_by_role("link", name="History").click()
+    page.get_by_role("link", name="History", exact=True).click()
     expect(page.locator(".diff-old").first).to_contain_text("Theirs")
     screenshot(page, "journey-history")
     page.get_by_role("link", name="urn:journey").click()
