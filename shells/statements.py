@@ -59,10 +59,10 @@ SELECT id FROM owner
 
 @cache
 def insert_many(collection: Collection) -> str:
-    """Insert many descriptors, in the order given; those whose id is taken are left out. They are counted.
+    """Insert many descriptors, in the order given; those whose id is taken are left out. They are counted and noted.
 
-    Parameters: tenant, digests, identifiers, documents, and an array for each column of the collection.
-    Returns the identifiers of those that were inserted.
+    Parameters: tenant, digests, identifiers, documents, an array for each column of the collection, author,
+    correlation id. Returns the identifiers of those that were inserted.
     """
     columns = _written(collection)
     return f"""
@@ -70,7 +70,8 @@ WITH inserted AS (
     INSERT INTO {collection.table} (tenant_id, {_names(columns)})
     SELECT %(tenant)s, {_names(columns)} FROM {_items(columns)} ORDER BY place
     ON CONFLICT (digest, tenant_id) DO NOTHING
-    RETURNING identifier
+    RETURNING tenant_id, id, digest, identifier
+), change AS ({_note(collection, "registered", "inserted ORDER BY id", before="NULL")}
 ){_counted(collection, "+", "inserted")}
 SELECT identifier FROM inserted
 """
@@ -179,6 +180,21 @@ def lock(collection: Collection) -> str:
 
 
 @cache
+def lock_and_note(collection: Collection) -> str:
+    """Lock descriptors until the transaction ends, and note that they are replaced. Returns their identifiers.
+
+    Parameters: tenant, digests, identifiers, author, correlation id.
+    """
+    return f"""
+WITH present AS (
+    SELECT tenant_id, digest, identifier, document FROM {collection.table} WHERE {_THESE} ORDER BY digest FOR UPDATE
+), change AS ({_note(collection, "replaced", "present", before="document")}
+)
+SELECT identifier FROM present
+"""
+
+
+@cache
 def remove_many(collection: Collection) -> str:
     """Delete descriptors; their projections go with them. Returns the identifiers of those that were there.
 
@@ -187,29 +203,18 @@ def remove_many(collection: Collection) -> str:
     return f"""
 WITH removed AS (
     DELETE FROM {collection.table} WHERE {_THESE} RETURNING tenant_id, digest, identifier, document
-), change AS (
-    INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
-    SELECT tenant_id, '{collection.name}', digest, identifier, 'removed', %(author)s, %(correlation_id)s, document
-    FROM removed
+), change AS ({_note(collection, "removed", "removed", before="document")}
 ){_counted(collection, "-", "removed")}
 SELECT identifier FROM removed
 """
 
 
-@cache
-def note_changes(collection: Collection) -> str:
-    """Write down that descriptors were registered or replaced.
-
-    Parameters: tenant, author, correlation id, and arrays: digests, identifiers, documents before (or NULL).
-    """
+def _note(collection: Collection, action: str, rows: str, *, before: str) -> str:
+    """Write down what is done with `rows` (a FROM clause). Parameters: author, correlation id."""
     return f"""
-INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
-SELECT %(tenant)s, '{collection.name}', digest, identifier,
-       CASE WHEN before IS NULL THEN 'registered' ELSE 'replaced' END, %(author)s, %(correlation_id)s, before
-FROM unnest(%(digests)s::text[]::uuid[], %(identifiers)s::text[], %(before)s::text[])
-    WITH ORDINALITY AS item (digest, identifier, before, place)
-ORDER BY place
-"""
+    INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
+    SELECT tenant_id, '{collection.name}', digest, identifier, '{action}', %(author)s, %(correlation_id)s, {before}
+    FROM {rows}"""
 
 
 _THESE = """tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
@@ -260,23 +265,17 @@ def copy_projection(collection: Collection, projection: Projection) -> str:
 @cache
 def note_registered(collection: Collection) -> str:
     """Write down that descriptors were registered, which are there now. Parameters: as `note_replaced`."""
-    return _note(collection, "registered", "NULL")
+    return _note(collection, "registered", _copied(collection), before="NULL")
 
 
 @cache
 def note_replaced(collection: Collection) -> str:
     """Write down that descriptors are about to be replaced. Parameters: tenant, digests, author, correlation id."""
-    return _note(collection, "replaced", "document")
+    return _note(collection, "replaced", _copied(collection), before="document")
 
 
-def _note(collection: Collection, action: str, before: str) -> str:
-    return f"""
-INSERT INTO shells_change (tenant_id, collection, digest, identifier, action, author, correlation_id, before)
-SELECT tenant_id, '{collection.name}', digest, identifier, '{action}', %(author)s, %(correlation_id)s, {before}
-FROM {collection.table}
-WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[])
-ORDER BY id
-"""
+def _copied(collection: Collection) -> str:
+    return f"{collection.table} WHERE tenant_id = %(tenant)s AND digest = ANY (%(digests)s::text[]::uuid[]) ORDER BY id"
 
 
 #: Where the new documents of descriptors that are replaced wait for it.

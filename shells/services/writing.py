@@ -130,10 +130,9 @@ def register_many(
     Raises QuotaExceeded.
     """
     with within_quota(), transaction.atomic(savepoint=False):
-        new = _insert_many(collection, tenant_pk, documents)
+        new = _insert_many(collection, tenant_pk, documents, by)
         insert_projections(collection, tenant_pk, new)
         forget_links(collection, _keys(tenant_pk, new))
-        _note(collection, tenant_pk, new, {}, by)
     return {document.id for document in documents} - {document.id for document in new}
 
 
@@ -144,23 +143,22 @@ def replace_many(
 
     Raises QuotaExceeded.
     """
-    before: dict[str, str] = {}
+    replaced: list[Document] = []
     with within_quota(), transaction.atomic(savepoint=False):
         missing: Sequence[Document] = documents
         while missing:  # again only if somebody deletes what was there a moment ago
-            inserted = {document.id for document in _insert_many(collection, tenant_pk, missing)}
+            inserted = {document.id for document in _insert_many(collection, tenant_pk, missing, by)}
             present = [document for document in missing if document.id not in inserted]
-            before |= _documents(collection, tenant_pk, present)
-            missing = [document for document in present if document.id not in before]
-        replaced = [document for document in documents if document.id in before]
+            locked = _lock_and_note(collection, tenant_pk, present, by)
+            replaced += [document for document in present if document.id in locked]
+            missing = [document for document in present if document.id not in locked]
         if replaced:
             # The rows are locked. A new statement sees all that the writer before us has done with them.
             run(statements.update_many(collection), _columns(collection, tenant_pk, replaced))
             run(statements.delete_projections(collection), _keys(tenant_pk, replaced))
         insert_projections(collection, tenant_pk, documents)
         forget_links(collection, _keys(tenant_pk, documents))
-        _note(collection, tenant_pk, documents, before, by)
-    return set(before)
+    return {document.id for document in replaced}
 
 
 def remove_many(
@@ -174,11 +172,23 @@ def remove_many(
     return set(identifiers) - {identifier for (identifier,) in removed}
 
 
-def _insert_many(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> list[Document]:
+def _insert_many(
+    collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author
+) -> list[Document]:
     """Insert the descriptors' own rows. Returns those whose ids were free."""
-    rows = rows_of(statements.insert_many(collection), _columns(collection, tenant_pk, documents))
-    inserted = {identifier for (identifier,) in rows}
+    parameters = _columns(collection, tenant_pk, documents) | author_columns(by)
+    inserted = {identifier for (identifier,) in rows_of(statements.insert_many(collection), parameters)}
     return [document for document in documents if document.id in inserted]
+
+
+def _lock_and_note(
+    collection: Collection, tenant_pk: int, documents: Sequence[Document], by: Author
+) -> set[str]:
+    """Lock what is stored under the ids of `documents`, as `lock` does, and note that it is replaced. Its ids."""
+    if not documents:
+        return set()
+    parameters = _keys(tenant_pk, documents) | author_columns(by)
+    return {identifier for (identifier,) in rows_of(statements.lock_and_note(collection), parameters)}
 
 
 def _columns(collection: Collection, tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
@@ -200,19 +210,6 @@ def _keys(tenant_pk: int, documents: Sequence[Document]) -> dict[str, Any]:
 def _keys_of(tenant_pk: int, identifiers: Sequence[str]) -> dict[str, Any]:
     digests = [digest(identifier) for identifier in identifiers]
     return {"tenant": tenant_pk, "digests": digests, "identifiers": list(identifiers)}
-
-
-def _note(
-    collection: Collection,
-    tenant_pk: int,
-    documents: Sequence[Document],
-    before: dict[str, str],
-    by: Author,
-) -> None:
-    """Write down who registered or replaced the documents, and what was there before, by their ids."""
-    parameters = _keys(tenant_pk, documents) | author_columns(by)
-    parameters["before"] = [before.get(document.id) for document in documents]
-    run(statements.note_changes(collection), parameters)
 
 
 def author_columns(by: Author) -> dict[str, str]:
@@ -246,10 +243,3 @@ def lock(collection: Collection, tenant_pk: int, identifier: str) -> bytes | Non
     """The document of a descriptor, which nobody else can write until the transaction ends."""
     rows = rows_of(statements.lock(collection), _keys_of(tenant_pk, [identifier]))
     return rows[0][1].encode() if rows else None
-
-
-def _documents(collection: Collection, tenant_pk: int, like: Sequence[Document]) -> dict[str, str]:
-    """The documents that are stored under the ids of `like`, by id; they are locked as in `lock`."""
-    if not like:
-        return {}
-    return dict(rows_of(statements.lock(collection), _keys(tenant_pk, like)))

@@ -52,7 +52,7 @@ def pages(page: Page) -> Iterator[str]:
 def violations(page: Page, **options: object) -> list[str]:
     found = Axe().run(page, options=options or None).response["violations"]
     return [
-        f"{item['id']}: {node['html'][:150]}"
+        f"{item['id']}: {node['html'][:150]}: {[check['message'] for check in node['any']]}"
         for item in found
         if item["impact"] in SERIOUS
         for node in item["nodes"]
