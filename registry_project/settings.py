@@ -368,6 +368,21 @@ UNFOLD = {
         {"rel": "icon", "type": "image/svg+xml", "href": lambda _request: static("tenants/favicon.svg")}
     ],
     "LOGIN": {"form": "tenants.sign_in.SignInForm"},
+    "COLORS": {  # blue; as dark as white text on 600 needs, as light as 500 must be as text on a dark page
+        "primary": {
+            "50": "oklch(97% .014 254.604)",
+            "100": "oklch(93.2% .032 255.585)",
+            "200": "oklch(88.2% .059 254.128)",
+            "300": "oklch(80.9% .105 251.813)",
+            "400": "oklch(75.5% .14 253)",
+            "500": "oklch(70.7% .165 254.624)",
+            "600": "oklch(54.6% .245 262.881)",
+            "700": "oklch(48.8% .243 264.376)",
+            "800": "oklch(42.4% .199 265.638)",
+            "900": "oklch(37.9% .146 265.522)",
+            "950": "oklch(28.2% .091 267.935)",
+        }
+    },
     "SHOW_LANGUAGES": True,
     "DASHBOARD_CALLBACK": "shells.admin.dashboard.add_figures",
     "STYLES": [lambda _request: static("tenants/admin.css")],

@@ -789,4 +789,5 @@ class TestRealServer:
             for n in range(11)
         ]
         assert [answer.status_code for answer in answers] == [401] * 10 + [429]
-        assert client_of(server).get("shell-descriptors").status_code == 200
+        with client_of(server) as registry:
+            assert registry.get("shell-descriptors").status_code == 200

@@ -65,9 +65,8 @@ def test_each_page(page: Page) -> None:
     looked_at = []
     for address in pages(page):
         looked_at.append(address)
-        page.emulate_media(color_scheme="light")
         found = violations(page)
-        page.emulate_media(color_scheme="dark")
+        page.evaluate("document.documentElement.classList.add('dark')")
         found += [f"dark: {text}" for text in violations(page, runOnly=["color-contrast"])]
         page.set_viewport_size({"width": 390, "height": 800})
         if page.evaluate("document.documentElement.scrollWidth > window.innerWidth"):
