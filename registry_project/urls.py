@@ -3,6 +3,7 @@
 from csp.decorators import csp_replace
 from django.contrib import admin
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSplitView
 from mozilla_django_oidc.views import OIDCLogoutView
 
@@ -12,6 +13,7 @@ from registry_project import health
 _swagger = csp_replace({"script-src": ["'self'"]})(SpectacularSwaggerSplitView.as_view(url_name="openapi"))
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("aas-api/v3/<str:tenantId>/", include("shells.api.urls")),
     path("aas-api/", include("shells.api.unknown_routes")),
     path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),

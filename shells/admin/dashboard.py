@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Max, Q, Sum
+from django.db.models import Q, Sum
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -27,8 +27,6 @@ from tenants.people import person_of
 DAYS = 30
 #: How many rows each of the tables has.
 ROWS = 10
-#: The recent changes of a tenant are looked for among so many of all: there is no index by tenant and time.
-RECENT = 100_000
 
 
 @dataclass(frozen=True)
@@ -154,8 +152,7 @@ def _with_share(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def tenant_panel(request: HttpRequest, tenant: Tenant) -> tuple[str, dict[str, Any]]:
     """Figures and recent changes on the page of a tenant."""
     totals = _totals(Q(tenant=tenant))
-    newest = Change.objects.aggregate(Max("id"))["id__max"] or 0
-    changes = Change.objects.of(tenant.pk).filter(id__gt=newest - RECENT).defer("before").order_by("-id")
+    changes = Change.objects.of(tenant.pk).defer("before").order_by("-id")
     return "admin/shells/tenant_panel.html", {
         "shells": totals["shell-descriptors"],
         "submodels": totals["submodels"],

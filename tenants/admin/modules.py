@@ -65,7 +65,7 @@ class ModuleAdmin(ServiceAdmin):
     actions = ["disable", "enable"]
     actions_detail = ["rotate"]
     radio_fields = {"role": admin.VERTICAL}
-    fields_of_form = ["role", "expires_at", "subject"]
+    fields_of_form = ["role", "expires_at", "subject", "requests_per_minute"]
 
     def get_fields(self, request: HttpRequest, obj: Module | None = None) -> list[str]:
         if obj is None:
@@ -113,12 +113,19 @@ class ModuleAdmin(ServiceAdmin):
         role, expires_at, subject = Role(data["role"]), data["expires_at"], data["subject"]
         if not change:
             module, obj.shown_secret = services.add_module(  # type: ignore[attr-defined]
-                obj.tenant.identifier, obj.name, role=role, expires_at=expires_at, subject=subject
+                obj.tenant.identifier,
+                obj.name,
+                role=role,
+                expires_at=expires_at,
+                subject=subject,
+                requests_per_minute=data["requests_per_minute"],
             )
             obj.client_id = module.client_id
             return module
         tenant = obj.tenant.identifier
         module = services.change_module(tenant, obj.name, role=role, expires_at=expires_at, subject=subject)
+        if "requests_per_minute" in form.changed_data:
+            services.limit_requests(tenant, obj.name, data["requests_per_minute"])
         if "_disable" in form.data:
             module = services.disable_module(tenant, obj.name)
         if "_enable" in form.data:

@@ -24,7 +24,7 @@ class TenantAdmin(ServiceAdmin):
     list_select_related = []
     ordering = ["identifier"]
     search_fields = ["identifier", "name"]
-    fields = ["identifier", "name", "validation", "asset_ids_by_subject"]
+    fields = ["identifier", "name", "validation", "asset_ids_by_subject", "requests_per_minute"]
     radio_fields = {"validation": admin.VERTICAL}
     change_form_outer_after_template = "admin/tenants/tenant/panels.html"
     #: What other apps have to say of a tenant: functions that return the name of a template and its context.
@@ -50,7 +50,10 @@ class TenantAdmin(ServiceAdmin):
             "asset_ids_by_subject": obj.asset_ids_by_subject,
         }
         service = services.change_tenant if change else services.create_tenant
-        return service(obj.identifier, **what)  # type: ignore[arg-type]
+        tenant = service(obj.identifier, **what)  # type: ignore[arg-type]
+        if "requests_per_minute" in form.changed_data:
+            services.limit_requests(tenant.identifier, None, form.cleaned_data["requests_per_minute"])
+        return tenant
 
     def change_view(
         self,

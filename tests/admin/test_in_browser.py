@@ -8,7 +8,7 @@ from tests.admin.conftest import screenshot
 
 
 def test_sign_in(anonymous_page: Page) -> None:
-    anonymous_page.goto("/admin/")
+    anonymous_page.goto("/")
     expect(anonymous_page).to_have_url(re.compile("/admin/login/"))
     screenshot(anonymous_page, "sign-in")
 
