@@ -1,12 +1,18 @@
 """Statements per operation, against `query_counts.json`."""
 
+import uuid
+
 import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from pytest_django import Settings
 
+from shells import services
 from shells.identifiers import encode
-from shells.models import Change, Shell
-from tenants.models import Module
+from shells.models import Change, Shell, StandaloneSubmodel, Upload
+from tenants.models import Membership, Module
 from tests.bodies import submodel
 from tests.conftest import Persona, post_form, shell_path
 from tests.query_counts import expected_query_count
@@ -188,3 +194,43 @@ def test_admin_edit(admin_client: Client, alice: Persona) -> None:
     with expected_query_count("admin edit of a shell"):
         response = admin_client.post(address, {**data, "document": '{"id": "urn:1", "idShort": "Ab"}'})
     assert response.status_code == 302
+
+
+OTHER_PAGES = {
+    "list of asset links": "shells/assetlinks/",
+    "list of bulk operations": "shells/bulkoperation/",
+    "list of import runs": "shells/importrun/",
+    "list of imports": "shells/upload/",
+    "list of people": "auth/user/",
+    "list of standalone endpoints": "shells/standaloneendpoint/",
+    "list of standalone submodels": "shells/standalonesubmodel/",
+    "page of an import": "shells/upload/{upload}/change/",
+    "page of a module": "tenants/module/{module}/change/",
+    "page of a person": "auth/user/{person}/change/",
+    "page of a standalone submodel": "shells/standalonesubmodel/{submodel}/change/",
+    "sending of a file": "shells/upload/add/",
+}
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+def test_admin_pages_of_everything_else(
+    admin_client: Client, admin_user: User, alice: Persona, rows: int
+) -> None:
+    registered(alice, rows)
+    for number in range(rows):
+        services.set_asset_links(alice.tenant.pk, f"urn:{number}", [{"name": "n", "value": "v"}])
+        services.begin_run(alice.tenant.pk, str(uuid.uuid4()), ["a"], "")
+        alice.delete("/bulk/shell-descriptors", [f"urn:{number}"])
+        upload = Upload.objects.create(tenant=alice.tenant, name="a.json", file="a.json")
+        person = User.objects.create_user(f"person-{number}")
+        Membership.objects.create(person=person, tenant=alice.tenant)
+    keys = {
+        "upload": upload.pk,
+        "module": alice.module.pk,
+        "person": admin_user.pk,
+        "submodel": StandaloneSubmodel.objects.latest("pk").pk,
+    }
+    ContentType.objects.get_for_models(*apps.get_models())  # a process remembers them
+    for name, address in OTHER_PAGES.items():
+        with expected_query_count(f"admin {name}"):
+            assert admin_client.get(f"/admin/{address.format(**keys)}").status_code == 200
