@@ -1,13 +1,17 @@
 """The real server process on a database of its own, as `make run` starts it."""
 
+import atexit
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import IO
 
@@ -24,11 +28,28 @@ def free_port() -> int:
         return port
 
 
-class Server:
-    """`python -m registry_project.server --demo`, with everything it owns under `directory`."""
+@cache
+def _prepared() -> Path:
+    """What the first start leaves, made once by each process of the tests: a database, the demo in it, keys."""
+    server = Server(Path(tempfile.mkdtemp(prefix="registry-")), empty=True)
+    try:
+        server.start()
+    finally:
+        server.close()
+    atexit.register(shutil.rmtree, server.directory, ignore_errors=True)
+    return server.directory / "var"
 
-    def __init__(self, directory: Path) -> None:
+
+class Server:
+    """`python -m registry_project.server --demo`, with everything it owns under `directory`.
+
+    It finds what a start before this one has left; with `empty`, nothing.
+    """
+
+    def __init__(self, directory: Path, *, empty: bool = False) -> None:
         self.directory = directory
+        if not empty:  # the database belongs to a user of its own
+            subprocess.run(["cp", "-a", _prepared(), directory / "var"], check=True)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.environment = {
@@ -101,8 +122,8 @@ class Server:
 
 
 @contextlib.contextmanager
-def running_server(directory: Path) -> Iterator[Server]:
-    server = Server(directory)
+def running_server(directory: Path, *, empty: bool = False) -> Iterator[Server]:
+    server = Server(directory, empty=empty)
     try:
         yield server.start()
     finally:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.xdist_group("server")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("server")) as running:
+    with running_server(tmp_path_factory.mktemp("server"), empty=True) as running:
         yield running
 
 
@@ -100,7 +100,7 @@ def test_a_bulk_operation_of_1_000_descriptors(registry: httpx2.Client) -> None:
 
 def test_a_bulk_operation_outlives_the_server(tmp_path: Path) -> None:
     """What was accepted is carried out, once, whatever ends before that."""
-    server = Server(tmp_path).start()
+    server = Server(tmp_path, empty=True).start()
     with client_of(server) as registry:
         body = [shell_descriptor(number) for number in range(1000)]
         location = registry.post("bulk/shell-descriptors", json=body).raise_for_status().headers["Location"]
