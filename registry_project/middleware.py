@@ -1,4 +1,4 @@
-"""What every request passes first: it gets its correlation id, and one log event when it is answered."""
+"""What every request passes first: it gets its correlation id, its language, and a log event when it is answered."""
 
 import re
 import time
@@ -8,13 +8,35 @@ from typing import Any
 
 import structlog
 from django.http import HttpRequest, HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 
 from shells import figures
 
 #: Calls of these are observed: the API, and requests for tokens.
 OBSERVED = ("/aas-api/", "/iam/")
+#: What has its texts in several languages.
+PAGES = "/admin/"
 
 _correlation_id = re.compile(r"[\w.:~-]{1,128}", re.ASCII)
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """Pages of the admin in the language of their reader; everything else, such as the API, in English.
+
+    The language belongs to a thread, and Django leaves that of a page there: the next request may be one of the API.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info.startswith(PAGES):
+            super().process_request(request)
+        else:
+            translation.deactivate()
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return (
+            super().process_response(request, response) if request.path_info.startswith(PAGES) else response
+        )
 
 
 class RequestEventMiddleware:
