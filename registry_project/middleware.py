@@ -1,4 +1,4 @@
-"""What every request passes first: it gets its correlation id, its language, and a log event when it is answered."""
+"""What requests pass: each gets its correlation id and one log event when it is answered, a page its language."""
 
 import re
 import time
@@ -24,19 +24,16 @@ _correlation_id = re.compile(r"[\w.:~-]{1,128}", re.ASCII)
 class LanguageMiddleware(LocaleMiddleware):
     """Pages of the admin in the language of their reader; everything else, such as the API, in English.
 
-    The language belongs to a thread, and Django leaves that of a page there: the next request may be one of the API.
+    The language belongs to the thread, and Django leaves that of a page there: the next request may be one of the API.
     """
 
-    def process_request(self, request: HttpRequest) -> None:
-        if request.path_info.startswith(PAGES):
-            super().process_request(request)
-        else:
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(PAGES):
+            return self.get_response(request)
+        try:
+            return super().__call__(request)
+        finally:
             translation.deactivate()
-
-    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        return (
-            super().process_response(request, response) if request.path_info.startswith(PAGES) else response
-        )
 
 
 class RequestEventMiddleware:

@@ -283,7 +283,6 @@ API_MIDDLEWARE = [
     "registry_project.middleware.RequestEventMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ORIGINS else []),
     "django.middleware.security.SecurityMiddleware",
-    "registry_project.middleware.LanguageMiddleware",
 ]
 MIDDLEWARE = [
     *API_MIDDLEWARE,
@@ -291,6 +290,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "registry_project.middleware.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
