@@ -29,9 +29,9 @@ class LanguageMiddleware(LocaleMiddleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith(PAGES):
-            return self.get_response(request)
+            return self.get_response(request)  # type: ignore[return-value]  # of an Awaitable: under ASGI only
         try:
-            return super().__call__(request)
+            return super().__call__(request)  # type: ignore[return-value]
         finally:
             translation.deactivate()
 
