@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt spec bench bench-import bench-admin fuzz openapi lock clean
+.PHONY: help run test lint fmt spec bench bench-import bench-admin fuzz openapi messages lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -44,6 +44,10 @@ fuzz: $(VENV)/development ## Ten minutes of made-up requests against a real serv
 
 openapi: $(VENV)/development ## Write docs/openapi.yaml from the code
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+messages: $(VENV)/development ## Write locale/ from the texts of the admin, and compile it (needs Debian's gettext)
+	$(BIN)/python manage.py makemessages --locale de --add-location file --no-obsolete --ignore tests --ignore var
+	$(BIN)/python manage.py compilemessages --locale de --ignore .venv
 
 lock: $(VENV)/development ## Write constraints.txt from what is installed
 	{ echo "# Every package, pinned; written by make lock."; \

@@ -1,4 +1,4 @@
-"""What every request passes first: it gets its correlation id, and one log event when it is answered."""
+"""What requests pass: each gets its correlation id and one log event when it is answered, a page its language."""
 
 import re
 import time
@@ -8,13 +8,32 @@ from typing import Any
 
 import structlog
 from django.http import HttpRequest, HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 
 from shells import figures
 
 #: Calls of these are observed: the API, and requests for tokens.
 OBSERVED = ("/aas-api/", "/iam/")
+#: What has its texts in several languages.
+PAGES = "/admin/"
 
 _correlation_id = re.compile(r"[\w.:~-]{1,128}", re.ASCII)
+
+
+class LanguageMiddleware(LocaleMiddleware):
+    """Pages of the admin in the language of their reader; everything else, such as the API, in English.
+
+    The language belongs to the thread, and Django leaves that of a page there: the next request may be one of the API.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(PAGES):
+            return self.get_response(request)  # type: ignore[return-value]  # of an Awaitable: under ASGI only
+        try:
+            return super().__call__(request)  # type: ignore[return-value]
+        finally:
+            translation.deactivate()
 
 
 class RequestEventMiddleware:

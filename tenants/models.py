@@ -13,6 +13,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from tenants import secrets
 
@@ -20,9 +22,14 @@ from tenants import secrets
 class Role(models.TextChoices):
     """What a module may do."""
 
-    READER = "reader", "reader: fetch, list, search"
-    EDITOR = "editor", "editor: also register, change, remove"
-    ADMIN = "admin", "admin: also look after the modules of its tenant"
+    READER = "reader", _("reader: fetch, list, search")
+    EDITOR = "editor", _("editor: also register, change, remove")
+    ADMIN = "admin", _("admin: also look after the modules of its tenant")
+
+    @property
+    def short_label(self) -> str:
+        """Its name for people, without what it may do."""
+        return str(self.label).partition(":")[0]
 
     def includes(self, other: "Role") -> bool:
         """Whether this role may do all that `other` may: each role may what the ones above it may."""
@@ -48,8 +55,13 @@ class Algorithm(models.TextChoices):
 class Validation(models.TextChoices):
     """How strictly descriptors are checked (aas-registry-api.md §2.5)."""
 
-    LENIENT = "lenient", "lenient: nested members may be missing or unknown"
-    STRICT = "strict", "strict: exactly the specification"
+    LENIENT = "lenient", _("lenient: nested members may be missing or unknown")
+    STRICT = "strict", _("strict: exactly the specification")
+
+    @property
+    def short_label(self) -> str:
+        """Its name for people, without what it means."""
+        return str(self.label).partition(":")[0]
 
 
 class Tenant(models.Model):
@@ -57,44 +69,55 @@ class Tenant(models.Model):
 
     id = models.AutoField(primary_key=True)
     identifier = models.CharField(
-        "tenant id",
+        _("tenant id"),
         max_length=64,
         unique=True,
         validators=[
             RegexValidator(
                 r"\A[A-Za-z0-9][A-Za-z0-9._~-]*\Z",
-                "A tenant id has 1 to 64 letters, digits, dots, hyphens, underscores or tildes, "
-                "and starts with a letter or digit.",
+                _(
+                    "A tenant id has 1 to 64 letters, digits, dots, hyphens, underscores or tildes, "
+                    "and starts with a letter or digit."
+                ),
             )
         ],
-        help_text="The {tenantId} of the API's addresses; it never changes.",
+        help_text=_("The {tenantId} of the API's addresses; it never changes."),
     )
     name = models.CharField(
+        _("name"),
         max_length=200,
         blank=True,
         validators=[ProhibitNullCharactersValidator()],
-        help_text="What people call the tenant.",
+        help_text=_("What people call the tenant."),
     )
     validation = models.CharField(
+        _("validation"),
         max_length=7,
         choices=Validation,
         default=Validation.LENIENT,
-        help_text="How strictly the tenant's descriptors are checked.",
+        help_text=_("How strictly the tenant's descriptors are checked."),
     )
     asset_ids_by_subject = models.BooleanField(
-        "asset ids by subject",
+        _("asset ids by subject"),
         default=False,
-        help_text="Readers see an asset id with an external subject only if it is theirs, or for everybody.",
+        help_text=_(
+            "Readers see an asset id with an external subject only if it is theirs, or for everybody."
+        ),
     )
     requests_per_minute = models.PositiveIntegerField(
+        _("requests per minute"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="How many all its clients together may make; empty: any number.",
+        help_text=_("How many all its clients together may make; empty: any number."),
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was created.")
+    created_at = models.DateTimeField(
+        _("created at"), default=timezone.now, editable=False, help_text=_("When it was created.")
+    )
 
     class Meta:
+        verbose_name = _("tenant")
+        verbose_name_plural = _("tenants")
         ordering = ["identifier"]
         constraints = [
             models.CheckConstraint(
@@ -105,6 +128,14 @@ class Tenant(models.Model):
 
     def __str__(self) -> str:
         return self.identifier
+
+
+class ModuleState(models.TextChoices):
+    """Whether a module gets tokens, and if not, why."""
+
+    LIVE = "live", _("live")
+    EXPIRED = "expired", _("expired")
+    DISABLED = "disabled", _("disabled")
 
 
 class ModuleQuerySet(models.QuerySet["Module"]):
@@ -121,50 +152,83 @@ class ModuleQuerySet(models.QuerySet["Module"]):
 class Module(models.Model):
     """A client of one tenant: the credentials with which a program gets its tokens (contract §5.2)."""
 
-    tenant = models.ForeignKey(Tenant, models.PROTECT, related_name="modules", help_text="For whom it acts.")
+    tenant = models.ForeignKey(
+        Tenant,
+        models.PROTECT,
+        related_name="modules",
+        verbose_name=_("tenant"),
+        help_text=_("For whom it acts."),
+    )
     name = models.CharField(
+        _("name"),
         max_length=100,
         validators=[ProhibitNullCharactersValidator()],
-        help_text="What it is called within its tenant.",
+        help_text=_("What it is called within its tenant."),
     )
-    client_id = models.CharField(max_length=64, unique=True, help_text="The public half of its credentials.")
+    client_id = models.CharField(
+        _("client id"), max_length=64, unique=True, help_text=_("The public half of its credentials.")
+    )
     secret_digest = models.CharField(max_length=64, help_text="Keyed digest of the client secret.")
     previous_secret_digest = models.CharField(
-        max_length=64, null=True, blank=True, help_text="Keyed digest of the secret before the last rotation."
+        max_length=64,
+        null=True,
+        blank=True,
+        help_text="Keyed digest of the secret before the last rotation.",
     )
     previous_secret_expires_at = models.DateTimeField(
-        null=True, blank=True, help_text="Until then the secret before the last rotation is taken as well."
+        _("previous secret expires at"),
+        null=True,
+        blank=True,
+        help_text=_("Until then the secret before the last rotation is taken as well."),
     )
     role = models.CharField(
-        max_length=6, choices=Role, default=Role.EDITOR, help_text="What its tokens allow it to do."
+        _("role"),
+        max_length=6,
+        choices=Role,
+        default=Role.EDITOR,
+        help_text=_("What its tokens allow it to do."),
     )
     subject = models.CharField(
+        _("subject"),
         max_length=200,
         blank=True,
         validators=[ProhibitNullCharactersValidator()],
-        help_text="For whom it reads, such as a business partner number; see the tenant's asset ids by subject.",
+        help_text=_(
+            "For whom it reads, such as a business partner number; see the tenant's asset ids by subject."
+        ),
     )
     requests_per_minute = models.PositiveIntegerField(
+        _("requests per minute"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
-        help_text="How many it may make; empty: as many as its tenant.",
+        help_text=_("How many it may make; empty: as many as its tenant."),
     )
-    enabled = models.BooleanField(default=True, help_text="A disabled module is refused everywhere.")
+    enabled = models.BooleanField(
+        _("enabled"), default=True, help_text=_("A disabled module is refused everywhere.")
+    )
     expires_at = models.DateTimeField(
-        null=True, blank=True, help_text="From then on it is refused; empty: it does not expire."
+        _("expires at"),
+        null=True,
+        blank=True,
+        help_text=_("From then on it is refused; empty: it does not expire."),
     )
-    created_at = models.DateTimeField(default=timezone.now, editable=False, help_text="When it was added.")
+    created_at = models.DateTimeField(
+        _("created at"), default=timezone.now, editable=False, help_text=_("When it was added.")
+    )
     last_used_at = models.DateTimeField(
+        _("last used at"),
         null=True,
         blank=True,
         editable=False,
-        help_text="When it last asked for a token or came with a new one, to the minute.",
+        help_text=_("When it last asked for a token or came with a new one, to the minute."),
     )
 
     objects = ModuleQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("module")
+        verbose_name_plural = _("modules")
         ordering = ["tenant", "name"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "name"], name="module_name_is_unique_in_tenant"),
@@ -189,6 +253,11 @@ class Module(models.Model):
         return is_current or (is_previous and until is not None and timezone.now() < until)
 
     @property
+    def role_label(self) -> str:
+        """The short name of its role, for people."""
+        return Role(self.role).short_label
+
+    @property
     def secret_mark(self) -> str:
         """Stands for the secret in a form: it is another one after each rotation, and no digest of it."""
         return salted_hmac("tenants.Module.secret_mark", self.secret_digest, algorithm="sha256").hexdigest()[
@@ -196,29 +265,43 @@ class Module(models.Model):
         ]
 
     @property
-    def state(self) -> str:
-        """`live`, `disabled` or `expired`: only a live module gets tokens and may use them."""
+    def state(self) -> ModuleState:
+        """Only a live module gets tokens and may use them."""
         if not self.enabled:
-            return "disabled"
+            return ModuleState.DISABLED
         if self.expires_at is not None and self.expires_at <= timezone.now():
-            return "expired"
-        return "live"
+            return ModuleState.EXPIRED
+        return ModuleState.LIVE
 
 
 class Membership(models.Model):
     """A person who works for a tenant in the admin, with the rights of a role there."""
 
     person = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", help_text="Who it is."
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="memberships",
+        verbose_name=_("person"),
+        help_text=_("Who it is."),
     )
     tenant = models.ForeignKey(
-        Tenant, models.CASCADE, related_name="memberships", help_text="Whose rows the person sees."
+        Tenant,
+        models.CASCADE,
+        related_name="memberships",
+        verbose_name=_("tenant"),
+        help_text=_("Whose rows the person sees."),
     )
     role = models.CharField(
-        max_length=6, choices=Role, default=Role.READER, help_text="What the person may do there."
+        _("role"),
+        max_length=6,
+        choices=Role,
+        default=Role.READER,
+        help_text=_("What the person may do there."),
     )
 
     class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
         ordering = ["person", "tenant"]
         constraints = [
             models.UniqueConstraint(fields=["person", "tenant"], name="membership_is_unique"),
@@ -226,28 +309,40 @@ class Membership(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.person} is {self.role} of {self.tenant}"
+        return gettext("{person} is {role} of {tenant}").format(
+            person=self.person, role=Role(self.role).short_label, tenant=self.tenant
+        )
 
 
 class ProviderAccount(models.Model):
     """The account at an identity provider with which a person signs in: the one way in that the person has."""
 
     person = models.OneToOneField(
-        settings.AUTH_USER_MODEL, models.CASCADE, related_name="provider_account", help_text="Who signs in."
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        related_name="provider_account",
+        verbose_name=_("person"),
+        help_text=_("Who signs in."),
     )
-    issuer = models.CharField(max_length=500, help_text="The `iss` of the provider's ID tokens.")
+    issuer = models.CharField(
+        _("issuer"), max_length=500, help_text=_("The `iss` of the provider's ID tokens.")
+    )
     subject = models.CharField(
-        max_length=255, help_text="The `sub` by which the provider knows the person; never an e-mail address."
+        _("subject"),
+        max_length=255,
+        help_text=_("The `sub` by which the provider knows the person; never an e-mail address."),
     )
 
     class Meta:
+        verbose_name = _("account at a provider")
+        verbose_name_plural = _("accounts at a provider")
         ordering = ["issuer", "subject"]
         constraints = [
             models.UniqueConstraint(fields=["issuer", "subject"], name="provider_account_is_unique")
         ]
 
     def __str__(self) -> str:
-        return f"{self.subject} at {self.issuer}"
+        return gettext("{subject} at {issuer}").format(subject=self.subject, issuer=self.issuer)
 
 
 def default_algorithms() -> list[str]:
@@ -274,58 +369,77 @@ class TrustedIssuer(models.Model):
     """A foreign identity provider whose access tokens open one tenant, under the conditions written here."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, related_name="trusted_issuers", help_text="The tenant that its tokens open."
+        Tenant,
+        models.PROTECT,
+        related_name="trusted_issuers",
+        verbose_name=_("tenant"),
+        help_text=_("The tenant that its tokens open."),
     )
-    issuer = models.CharField(max_length=500, help_text="The `iss` of its tokens, to the letter.")
+    issuer = models.CharField(
+        _("issuer"), max_length=500, help_text=_("The `iss` of its tokens, to the letter.")
+    )
     jwks_uri = models.CharField(
-        "JWKS address",
+        _("JWKS address"),
         max_length=500,
         blank=True,
-        help_text="Where its keys are; empty: where its discovery document says.",
+        help_text=_("Where its keys are; empty: where its discovery document says."),
     )
     audiences = ArrayField(
         models.CharField(max_length=200),
-        help_text="A token must be meant for one of them; nothing else shares them.",
+        verbose_name=_("audiences"),
+        help_text=_("A token must be meant for one of them; nothing else shares them."),
     )
     audience_claim = models.CharField(
+        _("audience claim"),
         max_length=200,
         default="aud",
-        help_text="The claim that names the audience: aud, or client_id with Cognito.",
+        help_text=_("The claim that names the audience: aud, or client_id with Cognito."),
     )
     tenant_claim = models.CharField(
+        _("tenant claim"),
         max_length=200,
         blank=True,
-        help_text="The claim that names the tenant; empty: every token is the tenant's.",
+        help_text=_("The claim that names the tenant; empty: every token is the tenant's."),
     )
     tenant_value = models.CharField(
-        max_length=200, blank=True, help_text="What the tenant claim must be, or contain if it is a list."
-    )
-    roles_claim = models.CharField(
-        max_length=200,
-        default="roles",
-        help_text="The claim with the roles; dots lead into it, as in realm_access.roles.",
-    )
-    role_map = models.JSONField(
-        default=own_roles, help_text="Which value of the roles claim stands for which role."
-    )
-    subject_claim = models.CharField(
+        _("tenant value"),
         max_length=200,
         blank=True,
-        help_text="The claim that says for whom a client reads; see the tenant's asset ids by subject.",
+        help_text=_("What the tenant claim must be, or contain if it is a list."),
+    )
+    roles_claim = models.CharField(
+        _("roles claim"),
+        max_length=200,
+        default="roles",
+        help_text=_("The claim with the roles; dots lead into it, as in realm_access.roles."),
+    )
+    role_map = models.JSONField(
+        _("role map"), default=own_roles, help_text=_("Which value of the roles claim stands for which role.")
+    )
+    subject_claim = models.CharField(
+        _("subject claim"),
+        max_length=200,
+        blank=True,
+        help_text=_("The claim that says for whom a client reads; see the tenant's asset ids by subject."),
     )
     algorithms = ArrayField(
         models.CharField(max_length=7, choices=Algorithm),
         default=default_algorithms,
-        help_text="How its tokens may be signed.",
+        verbose_name=_("algorithms"),
+        help_text=_("How its tokens may be signed."),
     )
-    enabled = models.BooleanField(default=True, help_text="The tokens of a disabled issuer are refused.")
+    enabled = models.BooleanField(
+        _("enabled"), default=True, help_text=_("The tokens of a disabled issuer are refused.")
+    )
     created_at = models.DateTimeField(
-        default=timezone.now, editable=False, help_text="When it was first trusted."
+        _("created at"), default=timezone.now, editable=False, help_text=_("When it was first trusted.")
     )
 
     objects = TrustedIssuerQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("trusted issuer")
+        verbose_name_plural = _("trusted issuers")
         ordering = ["tenant", "issuer"]
         constraints = [
             models.UniqueConstraint(fields=["tenant", "issuer"], name="issuer_is_unique_in_tenant"),

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from tenants import issuers, secrets
 from tenants.models import Module, Role, Tenant, TrustedIssuer, Validation, default_algorithms, own_roles
@@ -69,7 +70,7 @@ def create_tenant(
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError:
-        raise TenantError(f"tenant {identifier!r} exists already", "identifier") from None
+        raise TenantError(gettext("tenant {!r} exists already").format(identifier), "identifier") from None
     logger.info("tenant_created", tenant=identifier)
     return tenant
 
@@ -121,11 +122,12 @@ def add_module(
         with transaction.atomic():
             module.save(force_insert=True)
     except UnicodeEncodeError:
-        raise TenantError("name: contains what is no text", "name") from None
+        raise TenantError(gettext("name: contains what is no text"), "name") from None
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError:
-        raise TenantError(f"tenant {tenant_identifier!r} has a module {name!r} already", "name") from None
+        text = gettext("tenant {tenant!r} has a module {name!r} already")
+        raise TenantError(text.format(tenant=tenant_identifier, name=name), "name") from None
     logger.info("module_added", tenant=tenant_identifier, module=name, role=role)
     return module, secret
 
@@ -156,12 +158,13 @@ def rotate_secret(
     Raises TenantError for an unknown tenant or module, and for an overlap that is negative or over a year.
     """
     if not timedelta(0) <= overlap <= LONGEST_OVERLAP:
-        raise TenantError(f"the overlap must be between 0 and {LONGEST_OVERLAP.days} days", "overlap")
+        text = gettext("the overlap must be between 0 and {} days")
+        raise TenantError(text.format(LONGEST_OVERLAP.days), "overlap")
     secret = secrets.new_secret()
     with transaction.atomic():
         module = _module_for_update(tenant_identifier, name)
         if seen is not None and seen != module.secret_mark:
-            raise TenantError("the secret was rotated meanwhile; look before you rotate it again")
+            raise TenantError(gettext("the secret was rotated meanwhile; look before you rotate it again"))
         module.previous_secret_digest = module.secret_digest if overlap else None
         module.previous_secret_expires_at = timezone.now() + overlap if overlap else None
         module.secret_digest = secrets.digest(secret)
@@ -240,7 +243,7 @@ def trust_issuer(
     """
     tenant = find_tenant(tenant_identifier)
     if issuer.startswith(issuers.own_prefix()):
-        raise TenantError("issuer: this registry's own tokens need no trust", "issuer")
+        raise TenantError(gettext("issuer: this registry's own tokens need no trust"), "issuer")
     for field, address in (("issuer", issuer), ("jwks_uri", jwks_uri)):
         try:
             if address or field == "issuer":
@@ -268,7 +271,7 @@ def trust_issuer(
                 tenant=tenant, issuer=issuer, defaults=conditions
             )
     except (UnicodeEncodeError, DataError):
-        raise TenantError("issuer: something of it is no text", "issuer") from None
+        raise TenantError(gettext("issuer: something of it is no text"), "issuer") from None
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError as error:
@@ -315,7 +318,7 @@ def _save(row: Tenant | Module, fields: list[str]) -> None:
         row.clean_fields(exclude=[field.name for field in row._meta.fields if field.name not in fields])
         row.save(update_fields=fields)
     except UnicodeEncodeError:
-        raise TenantError("something of it is no text") from None
+        raise TenantError(gettext("something of it is no text")) from None
     except ValidationError as error:
         raise _first(error) from None
 

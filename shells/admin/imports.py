@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin import display
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import ForeignKey, Model
 from django.forms import ModelChoiceField, ModelForm
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -53,7 +54,9 @@ class UploadAdmin(TenantRowsAdmin):
     @display(description=gettext_lazy("outcome"))
     def outcome(self, upload: Upload) -> str:
         found = [
-            f"{upload.counts[name]:,} {label}" for name, label in COUNTS.items() if upload.counts.get(name)
+            f"{intcomma(upload.counts[name])} {label}"
+            for name, label in COUNTS.items()
+            if upload.counts.get(name)
         ]
         return ", ".join(found)
 

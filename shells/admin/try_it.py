@@ -12,7 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext as _
 
 from tenants import issuing, secrets
-from tenants.models import Module
+from tenants.models import Module, Role
 from tenants.people import person_of
 
 
@@ -54,7 +54,7 @@ def try_it(request: HttpRequest) -> TemplateResponse:
 def _module(tenant: str, name: str, client_id: str, role: str) -> dict[str, Any]:
     is_demo = settings.DEBUG and client_id == secrets.DEMO_CLIENT_ID
     return {
-        "label": f"{tenant} / {name} ({role})",
+        "label": f"{tenant} / {name} ({Role(role).short_label})",
         "clientId": client_id,
         "secret": secrets.DEMO_SECRET if is_demo else "",
         "token": reverse("token", args=[tenant]),

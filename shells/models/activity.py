@@ -8,6 +8,7 @@ from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import Func
 from django.db.models.functions import Cast, Now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from shells.models.indexes import text_hash
@@ -27,19 +28,31 @@ class Change(models.Model):
     class Action(models.TextChoices):
         """What was done."""
 
-        REGISTERED = "registered", "registered"
-        REPLACED = "replaced", "replaced"
-        REMOVED = "removed", "removed"
+        REGISTERED = "registered", _("registered")
+        REPLACED = "replaced", _("replaced")
+        REMOVED = "removed", _("removed")
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False, help_text="Whose descriptor it was.")
-    collection = models.CharField(max_length=32, help_text="shell-descriptors or submodel-descriptors.")
-    identifier = models.TextField(help_text="The id of the descriptor.")
+    tenant = models.ForeignKey(
+        Tenant,
+        models.CASCADE,
+        db_index=False,
+        verbose_name=_("tenant"),
+        help_text=_("Whose descriptor it was."),
+    )
+    collection = models.CharField(
+        _("collection"), max_length=32, help_text=_("shell-descriptors or submodel-descriptors.")
+    )
+    identifier = models.TextField(_("identifier"), help_text=_("The id of the descriptor."))
     digest = models.UUIDField(editable=False, help_text="128-bit digest of the identifier, for the index.")
-    action = models.CharField(max_length=10, choices=Action, help_text="What was done.")
-    author = models.TextField(help_text="The module, person or command that did it.")
-    correlation_id = models.TextField(help_text="The request that did it, as in the log.")
-    at = models.DateTimeField(db_default=Now(), help_text="When it was done.")
-    before = models.TextField(null=True, help_text="The descriptor that was there before, if there was one.")
+    action = models.CharField(_("action"), max_length=10, choices=Action, help_text=_("What was done."))
+    author = models.TextField(_("author"), help_text=_("The module, person or command that did it."))
+    correlation_id = models.TextField(
+        _("correlation id"), help_text=_("The request that did it, as in the log.")
+    )
+    at = models.DateTimeField(_("time"), db_default=Now(), help_text=_("When it was done."))
+    before = models.TextField(
+        _("before"), null=True, help_text=_("The descriptor that was there before, if there was one.")
+    )
     transaction = models.BigIntegerField(
         db_default=TRANSACTION,
         editable=False,
@@ -49,6 +62,8 @@ class Change(models.Model):
     objects = TenantQuerySet["Change"].as_manager()
 
     class Meta:
+        verbose_name = _("change")
+        verbose_name_plural = _("changes")
         indexes = [
             models.Index(fields=["tenant", "digest", "id"], name="change_descriptor"),
             BrinIndex(fields=["at"], name="change_at"),  # rows come in the order of time
@@ -59,7 +74,9 @@ class Change(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.identifier} was {self.action}"
+        return gettext("{identifier} was {action}").format(
+            identifier=self.identifier, action=self.get_action_display()
+        )
 
 
 class BulkOperation(models.Model):
@@ -68,32 +85,52 @@ class BulkOperation(models.Model):
     class Verb(models.TextChoices):
         """What is to be done with each descriptor."""
 
-        POST = "POST", "register"
-        PUT = "PUT", "register or replace"
-        DELETE = "DELETE", "remove"
+        POST = "POST", _("register")
+        PUT = "PUT", _("register or replace")
+        DELETE = "DELETE", _("remove")
 
     class State(models.TextChoices):
         """The states of ExecutionState that occur here."""
 
-        INITIATED = "Initiated", "waiting or running"
-        COMPLETED = "Completed", "done"
-        FAILED = "Failed", "nothing was changed"
+        INITIATED = "Initiated", _("waiting or running")
+        COMPLETED = "Completed", _("done")
+        FAILED = "Failed", _("nothing was changed")
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False, help_text="For whom it is done.")
-    handle = models.UUIDField(default=uuid.uuid4, editable=False, help_text="Its public name.")
-    verb = models.CharField(max_length=6, choices=Verb, help_text="What is to be done.")
-    collection = models.CharField(max_length=32, help_text="shell-descriptors or submodel-descriptors.")
-    author = models.TextField(default="", help_text="The module that asked for it.")
-    correlation_id = models.TextField(default="", help_text="The request that asked for it, as in the log.")
-    body = models.BinaryField(help_text="The JSON array that the client sent; emptied when it is done.")
-    state = models.CharField(max_length=9, choices=State, default=State.INITIATED, help_text="How far it is.")
-    defects = models.JSONField(default=list, help_text="Why it failed: one text for each defect.")
-    created_at = models.DateTimeField(db_default=Now(), help_text="When it was asked for.")
-    finished_at = models.DateTimeField(null=True, help_text="When it was done or failed.")
+    tenant = models.ForeignKey(
+        Tenant, models.CASCADE, db_index=False, verbose_name=_("tenant"), help_text=_("For whom it is done.")
+    )
+    handle = models.UUIDField(
+        _("handle"), default=uuid.uuid4, editable=False, help_text=_("Its public name.")
+    )
+    verb = models.CharField(_("verb"), max_length=6, choices=Verb, help_text=_("What is to be done."))
+    collection = models.CharField(
+        _("collection"), max_length=32, help_text=_("shell-descriptors or submodel-descriptors.")
+    )
+    author = models.TextField(_("author"), default="", help_text=_("The module that asked for it."))
+    correlation_id = models.TextField(
+        _("correlation id"), default="", help_text=_("The request that asked for it, as in the log.")
+    )
+    body = models.BinaryField(
+        _("body"), help_text=_("The JSON array that the client sent; emptied when it is done.")
+    )
+    state = models.CharField(
+        _("state"), max_length=9, choices=State, default=State.INITIATED, help_text=_("How far it is.")
+    )
+    defects = models.JSONField(
+        _("defects"), default=list, help_text=_("Why it failed: one text for each defect.")
+    )
+    created_at = models.DateTimeField(
+        _("created at"), db_default=Now(), help_text=_("When it was asked for.")
+    )
+    finished_at = models.DateTimeField(
+        _("finished at"), null=True, help_text=_("When it was done or failed.")
+    )
 
     objects = TenantQuerySet["BulkOperation"].as_manager()
 
     class Meta:
+        verbose_name = _("bulk operation")
+        verbose_name_plural = _("bulk operations")
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(state__in=["Initiated", "Completed", "Failed"]), name="bulk_state_is_known"
@@ -112,21 +149,37 @@ class BulkOperation(models.Model):
 class ImportRun(models.Model):
     """An import of files, and how far it is: written with each batch, so that it can go on after a crash."""
 
-    tenant = models.ForeignKey(Tenant, models.CASCADE, db_index=False, help_text="For whom it imports.")
+    tenant = models.ForeignKey(
+        Tenant, models.CASCADE, db_index=False, verbose_name=_("tenant"), help_text=_("For whom it imports.")
+    )
     key = models.UUIDField(editable=False, help_text="Digest of the names of what is imported.")
-    sources = models.JSONField(help_text="The names of what is imported.")
-    state = models.TextField(help_text="Digest of names, sizes and times of change of the files.")
-    part = models.IntegerField(default=0, help_text="How many files are done.")
-    item = models.BigIntegerField(default=0, help_text="How many items of the next file are done.")
-    counts = models.JSONField(default=dict, help_text="What became of the items that are done.")
-    report_size = models.BigIntegerField(default=0, help_text="The bytes of the report on them.")
-    started_at = models.DateTimeField(db_default=Now(), help_text="When it began.")
-    updated_at = models.DateTimeField(db_default=Now(), help_text="When its last batch was written.")
-    finished_at = models.DateTimeField(null=True, help_text="When all was done; empty: it can be resumed.")
+    sources = models.JSONField(_("sources"), help_text=_("The names of what is imported."))
+    state = models.TextField(
+        _("state"), help_text=_("Digest of names, sizes and times of change of the files.")
+    )
+    part = models.IntegerField(_("files done"), default=0, help_text=_("How many files are done."))
+    item = models.BigIntegerField(
+        _("items of the next file"), default=0, help_text=_("How many items of the next file are done.")
+    )
+    counts = models.JSONField(
+        _("counts"), default=dict, help_text=_("What became of the items that are done.")
+    )
+    report_size = models.BigIntegerField(
+        _("report size"), default=0, help_text=_("The bytes of the report on them.")
+    )
+    started_at = models.DateTimeField(_("started at"), db_default=Now(), help_text=_("When it began."))
+    updated_at = models.DateTimeField(
+        _("updated at"), db_default=Now(), help_text=_("When its last batch was written.")
+    )
+    finished_at = models.DateTimeField(
+        _("finished at"), null=True, help_text=_("When all was done; empty: it can be resumed.")
+    )
 
     objects = TenantQuerySet["ImportRun"].as_manager()
 
     class Meta:
+        verbose_name = _("import run")
+        verbose_name_plural = _("import runs")
         constraints = [
             models.UniqueConstraint(fields=["key", "tenant"], name="import_run_is_unique_in_tenant"),
         ]
@@ -156,10 +209,15 @@ class Upload(models.Model):
         REPLACE = "replace", _("replace the registered one")
 
     tenant = models.ForeignKey(
-        Tenant, models.CASCADE, db_index=False, help_text=_("Who gets what is in the file.")
+        Tenant,
+        models.CASCADE,
+        db_index=False,
+        verbose_name=_("tenant"),
+        help_text=_("Who gets what is in the file."),
     )
-    name = models.TextField(editable=False, help_text=_("What the file was called."))
+    name = models.TextField(_("name"), editable=False, help_text=_("What the file was called."))
     file = models.FileField(
+        _("file"),
         upload_to="imports/%Y/%m",
         max_length=500,
         help_text=_(
@@ -168,6 +226,7 @@ class Upload(models.Model):
         ),
     )
     validation = models.CharField(
+        _("validation"),
         max_length=7,
         choices=Validation,
         blank=True,
@@ -194,19 +253,34 @@ class Upload(models.Model):
             "Shells and submodels of AAS environments and AASX packages get endpoints below this address."
         ),
     )
-    author = models.TextField(editable=False, help_text=_("Who sent it."))
+    author = models.TextField(_("author"), editable=False, help_text=_("Who sent it."))
     state = models.CharField(
-        max_length=9, choices=State, default=State.CHECKING, editable=False, help_text=_("How far it is.")
+        _("state"),
+        max_length=9,
+        choices=State,
+        default=State.CHECKING,
+        editable=False,
+        help_text=_("How far it is."),
     )
-    attempts = models.IntegerField(default=0, editable=False, help_text=_("How often it was begun."))
-    stop = models.BooleanField(default=False, editable=False, help_text=_("Somebody asked to stop it."))
-    counts = models.JSONField(default=dict, editable=False, help_text=_("What became of its items."))
-    size = models.BigIntegerField(default=0, editable=False, help_text=_("The bytes of the file."))
-    read = models.BigIntegerField(default=0, editable=False, help_text=_("How many of them were read."))
-    problem = models.TextField(blank=True, editable=False, help_text=_("Why it failed."))
-    created_at = models.DateTimeField(db_default=Now(), editable=False, help_text=_("When it was sent."))
+    attempts = models.IntegerField(
+        _("attempts"), default=0, editable=False, help_text=_("How often it was begun.")
+    )
+    stop = models.BooleanField(
+        _("stop"), default=False, editable=False, help_text=_("Somebody asked to stop it.")
+    )
+    counts = models.JSONField(
+        _("counts"), default=dict, editable=False, help_text=_("What became of its items.")
+    )
+    size = models.BigIntegerField(_("size"), default=0, editable=False, help_text=_("The bytes of the file."))
+    read = models.BigIntegerField(
+        _("read"), default=0, editable=False, help_text=_("How many of them were read.")
+    )
+    problem = models.TextField(_("problem"), blank=True, editable=False, help_text=_("Why it failed."))
+    created_at = models.DateTimeField(
+        _("created at"), db_default=Now(), editable=False, help_text=_("When it was sent.")
+    )
     finished_at = models.DateTimeField(
-        null=True, editable=False, help_text=_("When it was last checked or imported.")
+        _("finished at"), null=True, editable=False, help_text=_("When it was last checked or imported.")
     )
 
     objects = TenantQuerySet["Upload"].as_manager()

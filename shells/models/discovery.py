@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from shells.querysets import TenantQuerySet
 from tenants.models import Tenant
@@ -14,16 +15,27 @@ class AssetLinks(models.Model):
     all say that they were deleted.
     """
 
-    tenant = models.ForeignKey(Tenant, models.PROTECT, db_index=False, help_text="To whom the links belong.")
-    identifier = models.TextField(help_text="The id of the shell, registered or not.")
+    tenant = models.ForeignKey(
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom the links belong."),
+    )
+    identifier = models.TextField(_("identifier"), help_text=_("The id of the shell, registered or not."))
     digest = models.UUIDField(editable=False, help_text="128-bit digest of the identifier, for the index.")
-    document = models.TextField(help_text="The links as the API returns them: a JSON array.")
-    updated_at = models.DateTimeField(db_default=Now(), help_text="When they were set or deleted.")
+    document = models.TextField(
+        _("document"), help_text=_("The links as the API returns them: a JSON array.")
+    )
+    updated_at = models.DateTimeField(
+        _("updated at"), db_default=Now(), help_text=_("When they were set or deleted.")
+    )
 
     objects = TenantQuerySet["AssetLinks"].as_manager()
 
     class Meta:
-        verbose_name_plural = "asset links"
+        verbose_name = _("asset links")
+        verbose_name_plural = _("asset links")
         constraints = [
             models.UniqueConstraint(fields=["digest", "tenant"], name="asset_links_are_unique_in_tenant"),
             models.UniqueConstraint(fields=["tenant", "id"], name="asset_links_tenant_id"),

@@ -2,6 +2,8 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from shells.models.indexes import beginning, host_hash, text_hash
 from shells.querysets import ShellQuerySet, TenantQuerySet
@@ -12,21 +14,39 @@ class Shell(models.Model):
     """An Asset Administration Shell descriptor."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, help_text="To whom the descriptor belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom the descriptor belongs."),
     )
-    identifier = models.TextField(help_text="The id of the shell, unique in its tenant.")
+    identifier = models.TextField(_("identifier"), help_text=_("The id of the shell, unique in its tenant."))
     digest = models.UUIDField(editable=False, help_text="128-bit digest of the identifier, for the index.")
-    document = models.TextField(help_text="The descriptor as the API returns it: compact JSON.")
-    id_short = models.TextField("idShort", null=True, help_text="Short name.")
-    asset_kind = models.TextField(null=True, help_text="Instance, Type, Role or NotApplicable.")
-    asset_type = models.TextField(null=True, help_text="Identifier of the type of the asset.")
-    global_asset_id = models.TextField(null=True, help_text="Identifier of the asset.")
-    created_at = models.DateTimeField(db_default=Now(), help_text="When it was registered.")
-    updated_at = models.DateTimeField(db_default=Now(), help_text="When it was last registered or changed.")
+    document = models.TextField(
+        _("document"), help_text=_("The descriptor as the API returns it: compact JSON.")
+    )
+    id_short = models.TextField("idShort", null=True, help_text=_("Short name."))
+    asset_kind = models.TextField(
+        _("asset kind"), null=True, help_text=_("Instance, Type, Role or NotApplicable.")
+    )
+    asset_type = models.TextField(
+        _("asset type"), null=True, help_text=_("Identifier of the type of the asset.")
+    )
+    global_asset_id = models.TextField(
+        _("global asset id"), null=True, help_text=_("Identifier of the asset.")
+    )
+    created_at = models.DateTimeField(
+        _("created at"), db_default=Now(), help_text=_("When it was registered.")
+    )
+    updated_at = models.DateTimeField(
+        _("updated at"), db_default=Now(), help_text=_("When it was last registered or changed.")
+    )
 
     objects = ShellQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("shell")
+        verbose_name_plural = _("shells")
         constraints = [
             models.UniqueConstraint(fields=["digest", "tenant"], name="shell_identifier_is_unique_in_tenant"),
             models.UniqueConstraint(fields=["tenant", "id"], name="shell_tenant_id"),
@@ -48,7 +68,12 @@ class Submodel(models.Model):
     """A submodel descriptor inside a shell descriptor."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, db_constraint=False, help_text="To whom it belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom it belongs."),
     )
     shell = models.ForeignKey(
         Shell,
@@ -56,23 +81,33 @@ class Submodel(models.Model):
         db_index=False,
         db_constraint=False,
         related_name="submodels",
-        help_text="The shell that lists it.",
+        verbose_name=_("shell"),
+        help_text=_("The shell that lists it."),
     )
-    position = models.IntegerField(help_text="Its place in the list, from 0.")
-    identifier = models.TextField(help_text="The id of the submodel, unique in its shell.")
+    position = models.IntegerField(_("position"), help_text=_("Its place in the list, from 0."))
+    identifier = models.TextField(
+        _("identifier"), help_text=_("The id of the submodel, unique in its shell.")
+    )
     digest = models.UUIDField(
-        editable=False, db_index=True, help_text="128-bit digest of the identifier, for the index."
+        editable=False,
+        db_index=True,
+        help_text="128-bit digest of the identifier, for the index.",
     )
-    id_short = models.TextField("idShort", null=True, help_text="Short name.")
-    semantic_id = models.TextField(null=True, help_text="What it means: the first key of its semanticId.")
+    id_short = models.TextField("idShort", null=True, help_text=_("Short name."))
+    semantic_id = models.TextField(
+        _("semantic id"), null=True, help_text=_("What it means: the first key of its semanticId.")
+    )
     semantic_reference = models.JSONField(
+        _("semantic reference"),
         null=True,
-        help_text="Its semanticId, unless that is one GlobalReference key of an external reference.",
+        help_text=_("Its semanticId, unless that is one GlobalReference key of an external reference."),
     )
 
     objects = TenantQuerySet["Submodel"].as_manager()
 
     class Meta:
+        verbose_name = _("submodel")
+        verbose_name_plural = _("submodels")
         constraints = [
             models.UniqueConstraint(fields=["tenant", "shell", "position"], name="submodel_position_in_shell")
         ]
@@ -86,7 +121,12 @@ class Endpoint(models.Model):
     """Where a shell or one of its submodels can be reached."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, db_constraint=False, help_text="To whom it belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom it belongs."),
     )
     shell = models.ForeignKey(
         Shell,
@@ -94,18 +134,23 @@ class Endpoint(models.Model):
         db_index=False,
         db_constraint=False,
         related_name="endpoints",
-        help_text="The shell that it belongs to, directly or through a submodel.",
+        verbose_name=_("shell"),
+        help_text=_("The shell that it belongs to, directly or through a submodel."),
     )
     submodel_position = models.IntegerField(
-        null=True, help_text="The submodel that it belongs to, by its place; empty: the shell itself."
+        _("submodel position"),
+        null=True,
+        help_text=_("The submodel that it belongs to, by its place; empty: the shell itself."),
     )
-    position = models.IntegerField(help_text="Its place in the list, from 0.")
-    interface = models.TextField(null=True, help_text="What it speaks, such as AAS-3.1.")
-    href = models.TextField(null=True, help_text="Its address, of any scheme.")
+    position = models.IntegerField(_("position"), help_text=_("Its place in the list, from 0."))
+    interface = models.TextField(_("interface"), null=True, help_text=_("What it speaks, such as AAS-3.1."))
+    href = models.TextField(_("href"), null=True, help_text=_("Its address, of any scheme."))
 
     objects = TenantQuerySet["Endpoint"].as_manager()
 
     class Meta:
+        verbose_name = _("endpoint")
+        verbose_name_plural = _("endpoints")
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "shell", "submodel_position", "position"],
@@ -115,14 +160,19 @@ class Endpoint(models.Model):
         indexes = [models.Index("tenant", host_hash("href"), "shell", name="endpoint_host")]
 
     def __str__(self) -> str:
-        return self.href or "(no address)"
+        return self.href or gettext("(no address)")
 
 
 class AssetId(models.Model):
     """A specific asset id of a shell: one name and value under which its asset is known."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, db_constraint=False, help_text="To whom it belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom it belongs."),
     )
     shell = models.ForeignKey(
         Shell,
@@ -130,24 +180,31 @@ class AssetId(models.Model):
         db_index=False,
         db_constraint=False,
         related_name="asset_ids",
-        help_text="The shell that is found by it.",
+        verbose_name=_("shell"),
+        help_text=_("The shell that is found by it."),
     )
-    position = models.IntegerField(help_text="Its place in the list, from 0.")
-    name = models.TextField(help_text="What kind of id, such as serialNumber.")
-    value = models.TextField(help_text="The id itself.")
+    position = models.IntegerField(_("position"), help_text=_("Its place in the list, from 0."))
+    name = models.TextField(_("name"), help_text=_("What kind of id, such as serialNumber."))
+    value = models.TextField(_("value"), help_text=_("The id itself."))
     pair = models.BigIntegerField(
         editable=False, help_text="64-bit hash of tenant, name and value, for the index."
     )
-    external_subject_id = models.TextField(null=True, help_text="For whom the id is; empty: for everybody.")
+    external_subject_id = models.TextField(
+        _("external subject id"), null=True, help_text=_("For whom the id is; empty: for everybody.")
+    )
     external_subject_reference = models.JSONField(
+        _("external subject reference"),
         null=True,
-        help_text="Its externalSubjectId, unless that is one GlobalReference key of an external reference.",
+        help_text=_(
+            "Its externalSubjectId, unless that is one GlobalReference key of an external reference."
+        ),
     )
 
     objects = TenantQuerySet["AssetId"].as_manager()
 
     class Meta:
-        verbose_name = "asset id"
+        verbose_name_plural = _("asset ids")
+        verbose_name = _("asset id")
         constraints = [
             models.UniqueConstraint(fields=["tenant", "shell", "position"], name="asset_id_position_in_shell")
         ]

@@ -2,6 +2,8 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from shells.models.indexes import text_hash
 from shells.querysets import TenantQuerySet
@@ -12,23 +14,40 @@ class StandaloneSubmodel(models.Model):
     """A submodel descriptor of the submodel registry: registered on its own, not below a shell."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, help_text="To whom the descriptor belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom the descriptor belongs."),
     )
-    identifier = models.TextField(help_text="The id of the submodel, unique in its tenant.")
+    identifier = models.TextField(
+        _("identifier"), help_text=_("The id of the submodel, unique in its tenant.")
+    )
     digest = models.UUIDField(editable=False, help_text="128-bit digest of the identifier, for the index.")
-    document = models.TextField(help_text="The descriptor as the API returns it: compact JSON.")
-    id_short = models.TextField("idShort", null=True, help_text="Short name.")
-    semantic_id = models.TextField(null=True, help_text="What it means: the first key of its semanticId.")
-    semantic_reference = models.JSONField(
-        null=True,
-        help_text="Its semanticId, unless that is one GlobalReference key of an external reference.",
+    document = models.TextField(
+        _("document"), help_text=_("The descriptor as the API returns it: compact JSON.")
     )
-    created_at = models.DateTimeField(db_default=Now(), help_text="When it was registered.")
-    updated_at = models.DateTimeField(db_default=Now(), help_text="When it was last registered or changed.")
+    id_short = models.TextField("idShort", null=True, help_text=_("Short name."))
+    semantic_id = models.TextField(
+        _("semantic id"), null=True, help_text=_("What it means: the first key of its semanticId.")
+    )
+    semantic_reference = models.JSONField(
+        _("semantic reference"),
+        null=True,
+        help_text=_("Its semanticId, unless that is one GlobalReference key of an external reference."),
+    )
+    created_at = models.DateTimeField(
+        _("created at"), db_default=Now(), help_text=_("When it was registered.")
+    )
+    updated_at = models.DateTimeField(
+        _("updated at"), db_default=Now(), help_text=_("When it was last registered or changed.")
+    )
 
     objects = TenantQuerySet["StandaloneSubmodel"].as_manager()
 
     class Meta:
+        verbose_name = _("standalone submodel")
+        verbose_name_plural = _("standalone submodels")
         constraints = [
             models.UniqueConstraint(
                 fields=["digest", "tenant"], name="standalone_submodel_identifier_is_unique_in_tenant"
@@ -49,7 +68,12 @@ class StandaloneEndpoint(models.Model):
     """Where a standalone submodel can be reached."""
 
     tenant = models.ForeignKey(
-        Tenant, models.PROTECT, db_index=False, db_constraint=False, help_text="To whom it belongs."
+        Tenant,
+        models.PROTECT,
+        db_index=False,
+        db_constraint=False,
+        verbose_name=_("tenant"),
+        help_text=_("To whom it belongs."),
     )
     submodel = models.ForeignKey(
         StandaloneSubmodel,
@@ -57,15 +81,20 @@ class StandaloneEndpoint(models.Model):
         db_index=False,
         db_constraint=False,
         related_name="endpoints",
-        help_text="The submodel that it belongs to.",
+        verbose_name=_("submodel"),
+        help_text=_("The submodel that it belongs to."),
     )
-    position = models.IntegerField(help_text="Its place in the list, from 0.")
-    interface = models.TextField(null=True, help_text="What it speaks, such as SUBMODEL-3.1.")
-    href = models.TextField(null=True, help_text="Its address, of any scheme.")
+    position = models.IntegerField(_("position"), help_text=_("Its place in the list, from 0."))
+    interface = models.TextField(
+        _("interface"), null=True, help_text=_("What it speaks, such as SUBMODEL-3.1.")
+    )
+    href = models.TextField(_("href"), null=True, help_text=_("Its address, of any scheme."))
 
     objects = TenantQuerySet["StandaloneEndpoint"].as_manager()
 
     class Meta:
+        verbose_name = _("standalone endpoint")
+        verbose_name_plural = _("standalone endpoints")
         constraints = [
             models.UniqueConstraint(
                 fields=["tenant", "submodel", "position"], name="standalone_endpoint_position_in_owner"
@@ -73,4 +102,4 @@ class StandaloneEndpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.href or "(no address)"
+        return self.href or gettext("(no address)")

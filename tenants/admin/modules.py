@@ -13,7 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminSelectWidget
@@ -84,7 +84,7 @@ class ModuleAdmin(ServiceAdmin):
 
     @display(description=_("role"), ordering="role")
     def role_name(self, module: Module) -> str:
-        return module.role
+        return module.role_label
 
     @display(
         description=_("state"),
@@ -96,8 +96,7 @@ class ModuleAdmin(ServiceAdmin):
 
     @admin.display(description=_("state"))
     def state_name(self, module: Module) -> str:
-        names = {"live": gettext("live"), "expired": gettext("expired"), "disabled": gettext("disabled")}
-        return names[module.state]
+        return str(module.state.label)
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -207,12 +206,14 @@ class ModuleAdmin(ServiceAdmin):
     @admin.action(description=_("Disable the selected modules"), permissions=["look_after"])
     def disable(self, request: HttpRequest, queryset: QuerySet[Module]) -> None:
         number = self._each(request, queryset, services.disable_module, gettext("Disabled."))
-        messages.success(request, gettext("Disabled {} modules.").format(number))
+        text = ngettext("Disabled {} module.", "Disabled {} modules.", number)
+        messages.success(request, text.format(number))
 
     @admin.action(description=_("Enable the selected modules"), permissions=["look_after"])
     def enable(self, request: HttpRequest, queryset: QuerySet[Module]) -> None:
         number = self._each(request, queryset, services.enable_module, gettext("Enabled."))
-        messages.success(request, gettext("Enabled {} modules.").format(number))
+        text = ngettext("Enabled {} module.", "Enabled {} modules.", number)
+        messages.success(request, text.format(number))
 
     def _each(self, request: HttpRequest, queryset: QuerySet[Module], write: Any, done: str) -> int:
         """Of the selected modules only those of tenants where the person is admin: a reader sees more."""

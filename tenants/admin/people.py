@@ -13,7 +13,7 @@ from unfold.admin import ModelAdmin, TabularInline
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from tenants.models import Membership
+from tenants.models import Membership, Role
 
 admin.site.unregister(Group)  # roles in tenants say what people may do
 admin.site.unregister(User)
@@ -64,4 +64,6 @@ class PersonAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
         if user.is_superuser:
             return gettext("all tenants")
         memberships = user.memberships.all()
-        return ", ".join(f"{item.tenant} ({item.role})" for item in memberships) or gettext("no tenant")
+        return ", ".join(f"{item.tenant} ({Role(item.role).short_label})" for item in memberships) or gettext(
+            "no tenant"
+        )

@@ -41,7 +41,7 @@ class TenantAdmin(ServiceAdmin):
 
     @display(description=_("validation"), ordering="validation")
     def validation_name(self, tenant: Tenant) -> str:
-        return tenant.validation
+        return Validation(tenant.validation).short_label
 
     def write(self, form: Any, obj: Tenant, *, change: bool) -> Tenant:
         what = {
