@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: help run test lint fmt spec bench bench-import bench-admin fuzz openapi messages lock clean
+.PHONY: help run test soak lint fmt spec bench bench-import bench-admin fuzz openapi messages lock clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -16,6 +16,9 @@ run: $(VENV)/runtime ## Set up what is missing, then serve with a demo tenant on
 
 test: $(VENV)/development lint ## Set up what is missing, then check and test everything
 	$(BIN)/pytest -n auto --dist loadgroup
+
+soak: $(VENV)/development ## What takes longer: each page of the admin by axe-core, an import killed ten times
+	$(BIN)/pytest -n auto --dist loadgroup -m soak
 
 lint: $(VENV)/development ## Style, types and who imports whom
 	$(BIN)/ruff check .

@@ -165,6 +165,12 @@ def _own_signing_keys(settings: Settings, signing_keys: Path) -> None:
     settings.SIGNING_KEYS_DIR = signing_keys
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings: Settings) -> None:
+    """A hash of a password takes half a second, on purpose; the tests make many."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def tenant_a(db: None) -> Tenant:
     return services.create_tenant("tenant-a", name="Tenant A")
