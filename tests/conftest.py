@@ -20,6 +20,14 @@ from pytest_django import Settings
 from shells.identifiers import encode
 from tenants import services
 from tenants.models import Module, Role, Tenant, Validation
+from tests.spec import Collector
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """`pytest -m spec` runs the tests that enforce a paragraph, and says which."""
+    if config.getoption("markexpr") == "spec":
+        config.pluginmanager.register(Collector())
+
 
 AUDIENCE = "i2zkcq1li0ps1pjh62gjj1892"
 OWN_V4_AUDIENCE = "bqfin42m7vho1k7r2srjrge28"

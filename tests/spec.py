@@ -1,4 +1,4 @@
-"""`make spec`: which paragraph of which document is enforced by which tests (the marker `spec`).
+"""`make spec` and `pytest -m spec`: which paragraph of which document is enforced by which tests (the marker `spec`).
 
 Arguments are the beginnings of names of documents: `python -m tests.spec "RFC 9068" check`.
 """
@@ -29,6 +29,12 @@ class Collector:
             for mark in item.iter_markers("spec"):
                 document, paragraph = mark.args
                 self.covered[document][paragraph].add(test)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """What `pytest -m spec` says at the end."""
+        terminalreporter.section("paragraphs")
+        for line in listed(self.covered, []):
+            terminalreporter.write_line(line)
 
 
 def covered() -> Covered:
