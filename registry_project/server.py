@@ -17,7 +17,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.management import call_command
 from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.module_loading import import_string
 from granian import Granian
 from granian.constants import Interfaces
@@ -85,7 +85,10 @@ class Application(WSGIHandler):
             # Django reads as many bytes as Content-Length says, none without it.
             environ["wsgi.input"] = ChunkedBody(stream, limit)
             environ["CONTENT_LENGTH"] = str(limit)
-        response = super().__call__(environ, start_response)
+        if environ["PATH_INFO"].startswith(settings.API_PREFIXES):
+            response = self._answer(environ, start_response)
+        else:
+            response = super().__call__(environ, start_response)
         if not isinstance(response, HttpResponse):
             return response
         if response.status_code == 413:
@@ -94,6 +97,15 @@ class Application(WSGIHandler):
         content = [response.content]
         response.close()
         return content
+
+    def _answer(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> HttpResponseBase:
+        """As the parent's `__call__`, for the API: what listens to `request_started` is called without the signal."""
+        _look_at_connection()
+        if settings.DEBUG:
+            reset_queries()
+        response: HttpResponseBase = self.get_response(self.request_class(environ))
+        start_response(f"{response.status_code} {response.reason_phrase}", list(response.items()))
+        return response
 
 
 def _read_on(body: Any) -> None:
