@@ -13,7 +13,6 @@ from registry_project import health
 _swagger = csp_replace({"script-src": ["'self'"]})(SpectacularSwaggerSplitView.as_view(url_name="openapi"))
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("aas-api/v3/<str:tenantId>/", include("shells.api.urls")),
     path("aas-api/", include("shells.api.unknown_routes")),
     path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),
@@ -25,6 +24,7 @@ urlpatterns = [
     path("admin/oidc/", include("mozilla_django_oidc.urls")),
     path("admin/logout/", OIDCLogoutView.as_view()),  # of the admin, and of the provider
     path("admin/", admin.site.urls),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
 ]
 handler400 = "shells.api.errors.bad_request"
 handler404 = "shells.api.errors.not_found"
