@@ -275,7 +275,7 @@ def trust_issuer(
     except ValidationError as error:
         raise _first(error) from None
     except IntegrityError as error:
-        raise TenantError(f"issuer: {_constraint(error)}", "issuer") from None
+        raise TenantError(f"issuer: {violated_constraint(error)}", "issuer") from None
     logger.info("issuer_trusted", tenant=tenant_identifier, issuer=issuer)
     return trusted
 
@@ -298,7 +298,7 @@ def distrust_issuer(tenant_identifier: str, issuer: str) -> TrustedIssuer:
     return trusted
 
 
-def _constraint(error: IntegrityError) -> str:
+def violated_constraint(error: IntegrityError) -> str:
     """The name of the constraint that is violated, which says what must be."""
     diagnostics = getattr(error.__cause__, "diag", None)
     return str(getattr(diagnostics, "constraint_name", "not as the database wants it"))

@@ -15,16 +15,20 @@ from shells.admin.search import equals, with_semantic_id
 from shells.models import Change
 
 
-class AssetKindFilter(DropdownFilter):  # type: ignore[misc]
+class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
+    """Rows whose column, called as the parameter, is what was chosen."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        chosen = self.value()
+        return queryset.filter(**{self.parameter_name: chosen}) if chosen else queryset
+
+
+class AssetKindFilter(ChoiceFilter):
     title = _("asset kind")
     parameter_name = "asset_kind"
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> list[tuple[str, str]]:
         return [(kind, kind) for kind in ("Instance", "Type", "Role", "NotApplicable")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        kind = self.value()
-        return queryset.filter(asset_kind=kind) if kind else queryset
 
 
 class WholeTextFilter(TextFilter):  # type: ignore[misc]
@@ -64,16 +68,12 @@ class AuthorFilter(WholeTextFilter):
     parameter_name = "author"
 
 
-class ActionFilter(DropdownFilter):  # type: ignore[misc]
+class ActionFilter(ChoiceFilter):
     title = _("action")
     parameter_name = "action"
 
     def lookups(self, request: HttpRequest, model_admin: "ModelAdmin[Any]") -> Any:
         return Change.Action.choices
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        action = self.value()
-        return queryset.filter(action=action) if action else queryset
 
 
 class CreatedFilter(RangeDateFilter):  # type: ignore[misc]

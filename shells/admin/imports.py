@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from shells import uploads
+from shells.admin.descriptors import author
 from shells.models import Upload
-from shells.services import Author
 from tenants.admin.base import TenantFilter, TenantRowsAdmin
 from tenants.models import Role
 from tenants.people import person_of
@@ -87,8 +87,7 @@ class UploadAdmin(TenantRowsAdmin):
         return form
 
     def save_model(self, request: HttpRequest, obj: Upload, form: "ModelForm[Upload]", change: bool) -> None:
-        correlation_id = request.correlation_id  # type: ignore[attr-defined]
-        uploads.accept(obj, form.cleaned_data["file"], Author(person_of(request).name, correlation_id))
+        uploads.accept(obj, form.cleaned_data["file"], author(request))
 
     def log_addition(self, request: HttpRequest, obj: Upload, message: Any) -> None:
         """The upload itself says who sent what."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BigIntegerField, Exists, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
@@ -28,14 +28,10 @@ MAX_TENANTS = 100
 NAMES_OF = 500
 
 
-def hash_of(text: str) -> Func:
-    return Func(Value(text), Value(0), function="hashtextextended", output_field=BigIntegerField())
-
-
 def equals(queryset: QuerySet[Any], column: str, text: str) -> QuerySet[Any]:
     """The rows whose column is this text, through the index on its hash."""
     found: QuerySet[Any] = queryset.alias(**{f"{column}_hash": text_hash(column)})
-    return found.filter(**{f"{column}_hash": hash_of(text), column: text})
+    return found.filter(**{f"{column}_hash": text_hash(Value(text)), column: text})
 
 
 def identified(text: str) -> Q:

@@ -8,9 +8,10 @@ from django.db.models.functions import Collate, Left, Lower
 INDEXED_BEGINNING = 64
 
 
-def text_hash(column: str) -> Func:
-    """64 bits that stand for a long text in an index; the text is compared as well."""
-    return Func(F(column), Value(0), function="hashtextextended", output_field=models.BigIntegerField())
+def text_hash(text: str | Value) -> Func:
+    """64 bits that stand for a long text (a column or a value) in an index; the text is compared as well."""
+    expression = F(text) if isinstance(text, str) else text
+    return Func(expression, Value(0), function="hashtextextended", output_field=models.BigIntegerField())
 
 
 def beginning(column: str) -> Collate:

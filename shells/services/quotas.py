@@ -9,6 +9,7 @@ from psycopg.errors import LockNotAvailable
 from shells import statements
 from shells.models import Quota
 from shells.services.running import run
+from tenants.services import violated_constraint
 
 #: How long `set_quota` waits for those who are writing; meanwhile nobody else can begin to.
 LOCK_MILLISECONDS = 5000
@@ -31,7 +32,7 @@ def within_quota() -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        if _constraint(error) == "quota_is_kept":
+        if violated_constraint(error) == "quota_is_kept":
             raise QuotaExceeded from None
         raise
 
@@ -50,15 +51,10 @@ def set_quota(tenant_pk: int, max_shells: int | None) -> None:
             run(statements.LOCK_SHELLS, {"milliseconds": LOCK_MILLISECONDS})
             run(statements.SET_QUOTA, {"tenant": tenant_pk, "max_shells": max_shells})
     except IntegrityError as error:
-        if _constraint(error) == "quota_is_kept":
+        if violated_constraint(error) == "quota_is_kept":
             raise CannotSetQuota(f"the tenant has more than {max_shells} shells") from None
         raise
     except OperationalError as error:
         if isinstance(error.__cause__, LockNotAvailable):
             raise CannotSetQuota("shells are being written; try again when that has ended") from None
         raise
-
-
-def _constraint(error: IntegrityError) -> str | None:
-    diagnostics = getattr(error.__cause__, "diag", None)
-    return getattr(diagnostics, "constraint_name", None)
