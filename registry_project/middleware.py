@@ -1,14 +1,15 @@
 """What requests pass: each gets its correlation id and one log event when it is answered, a page its language."""
 
 import re
+import secrets
 import time
-import uuid
 from collections.abc import Callable
 from typing import Any
 
 import structlog
 from django.http import HttpRequest, HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
+from django.middleware.security import SecurityMiddleware
 from django.utils import translation
 
 from shells import figures
@@ -36,6 +37,14 @@ class LanguageMiddleware(LocaleMiddleware):
             translation.deactivate()
 
 
+class ApiSecurityMiddleware(SecurityMiddleware):
+    """Django's, less the headers that say something of pages only."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        super().__init__(get_response)
+        self.referrer_policy = self.cross_origin_opener_policy = None
+
+
 class RequestEventMiddleware:
     """Gives each request its correlation id, and logs one event when it is answered.
 
@@ -51,7 +60,7 @@ class RequestEventMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         started = time.perf_counter()
         offered = request.META.get("HTTP_X_REQUEST_ID", "")
-        correlation_id = offered if _correlation_id.fullmatch(offered) else str(uuid.uuid4())
+        correlation_id = offered if _correlation_id.fullmatch(offered) else secrets.token_hex(16)
         request.correlation_id = correlation_id  # type: ignore[attr-defined]
         facts: dict[str, Any] = {}
         request.log_facts = facts  # type: ignore[attr-defined]

@@ -282,10 +282,11 @@ API_PREFIXES = ("/aas-api/", "/iam/", "/health/")
 API_MIDDLEWARE = [
     "registry_project.middleware.RequestEventMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ORIGINS else []),
-    "django.middleware.security.SecurityMiddleware",
+    "registry_project.middleware.ApiSecurityMiddleware",
 ]
 MIDDLEWARE = [
-    *API_MIDDLEWARE,
+    *API_MIDDLEWARE[:-1],
+    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django_permissions_policy.PermissionsPolicyMiddleware",

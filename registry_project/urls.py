@@ -8,13 +8,13 @@ from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerSpli
 from mozilla_django_oidc.views import OIDCLogoutView
 
 from registry_project import health
+from shells.api import urls as registry
 
 #: Swagger UI with its settings in a script of their own: none is inline, and nothing is compiled from texts.
 _swagger = csp_replace({"script-src": ["'self'"]})(SpectacularSwaggerSplitView.as_view(url_name="openapi"))
 
 urlpatterns = [
-    path("aas-api/v3/<str:tenantId>/", include("shells.api.urls")),
-    path("aas-api/", include("shells.api.unknown_routes")),
+    *registry.urlpatterns,
     path("iam/access-management/v1/tenants/<str:tenant_id>/openid-connect/", include("tenants.urls")),
     path("health/live", health.live),
     path("health/ready", health.ready),

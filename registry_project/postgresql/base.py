@@ -12,7 +12,7 @@ import re
 import select
 from collections.abc import Sequence
 from functools import cache
-from itertools import count
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 else tuple(None if value is None else str(value).encode() for value in row)
             )
         self.close_if_health_check_failed()
-        self.ensure_connection()
+        if self.connection is None:
+            self.ensure_connection()
         encoded = [None if value is None else value.encode() for value in params]
         with self.wrap_database_errors:
             result = self._execute_prepared(sql, encoded)
@@ -96,7 +97,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 result = self._execute_prepared(sql, encoded)
             if not result.ntuples:
                 return None
-            return tuple(result.get_value(0, column) for column in range(result.nfields))
+            return tuple(map(result.get_value, repeat(0), range(result.nfields)))
 
     def _execute_prepared(self, sql: str, params: Sequence[bytes | None]) -> PGresult:
         """Run `sql`, prepared on this connection now or before. psycopg prepares nothing itself here."""

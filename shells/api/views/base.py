@@ -45,6 +45,10 @@ class RegistryView(APIView):
         self.check_permissions(request)
         self.check_throttles(request)
 
+    def perform_authentication(self, request: Request) -> None:
+        """DRF's, less the property `user`, which asks whether it was asked before."""
+        request._authenticate()  # type: ignore[attr-defined]  # the stubs leave it out
+
     def raise_uncaught_exception(self, exc: Exception) -> NoReturn:
         """To Django, which logs it and calls `errors.server_error`."""
         raise exc
