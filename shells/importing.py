@@ -21,7 +21,7 @@ from typing import IO
 
 import structlog
 from django.db import Error as DatabaseError
-from django.db import connection, transaction
+from django.db import connection, reset_queries, transaction
 from pydantic_core import to_json
 
 from shells import checking, services
@@ -187,6 +187,7 @@ def _run(
                 checkpoint.note(batch, after, report.add(rejections))
             counts = after
             progress(counts)
+            reset_queries()  # with DEBUG, Django keeps the statements with all their parameters
         if options.atomic and counts.rejected and not options.dry_run:
             transaction.set_rollback(True)
             counts = replace(counts, created=0, replaced=0)

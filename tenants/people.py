@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q
 from django.http import HttpRequest
 
-from tenants.models import Membership, Role
+from tenants.models import Membership, Role, Tenant
 
 
 @dataclass(frozen=True)
@@ -16,10 +17,20 @@ class Person:
 
     #: Whether all tenants are seen, and everything may be done.
     is_superuser: bool
-    #: The role in each tenant, by the tenant's key.
-    roles: Mapping[int, Role]
+    #: The role in each tenant of which the person is a member.
+    memberships: Mapping[Tenant, Role]
     #: The name under which what the person does is noted.
     name: str
+
+    @cached_property
+    def roles(self) -> Mapping[int, Role]:
+        """The role in each tenant, by the tenant's key."""
+        return {tenant.pk: role for tenant, role in self.memberships.items()}
+
+    @cached_property
+    def seen(self) -> list[Tenant]:
+        """The tenants that the person sees."""
+        return list(Tenant.objects.all() if self.is_superuser else self.memberships)
 
     @property
     def sees_something(self) -> bool:
@@ -45,11 +56,11 @@ class Person:
         return Q() if tenants is None else Q(**{f"{tenant}__in": tenants})
 
 
-_NOBODY = Person(is_superuser=False, roles={}, name="")
+_NOBODY = Person(is_superuser=False, memberships={}, name="")
 
 
 def person_of(request: HttpRequest) -> Person:
-    """Who is signed in; the memberships are read once a request."""
+    """Who is signed in; memberships, and the tenants that are seen, are read once a request."""
     person: Person | None = getattr(request, "_person", None)
     if person is None:
         person = _person(request.user)
@@ -61,8 +72,7 @@ def _person(user: AbstractBaseUser | AnonymousUser) -> Person:
     if not (user.is_active and getattr(user, "is_staff", False)):
         return _NOBODY
     if getattr(user, "is_superuser", False):
-        return Person(is_superuser=True, roles={}, name=user.get_username())
-    found = Membership.objects.filter(person_id=user.pk).values_list("tenant", "role")
-    return Person(
-        is_superuser=False, roles={tenant: Role(role) for tenant, role in found}, name=user.get_username()
-    )
+        return Person(is_superuser=True, memberships={}, name=user.get_username())
+    found = Membership.objects.filter(person_id=user.pk).select_related("tenant").order_by("tenant")
+    memberships = {membership.tenant: Role(membership.role) for membership in found}
+    return Person(is_superuser=False, memberships=memberships, name=user.get_username())

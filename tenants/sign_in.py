@@ -67,7 +67,14 @@ def _endpoint(name: str) -> str:
 # --- Who it is ----------------------------------------------------------------------------------------
 
 
-class PasswordBackend(ModelBackend):
+class ByMembership:
+    """What a person may do is said by memberships (`people.py`); Django's permissions are not looked at."""
+
+    def get_all_permissions(self, user: Any, obj: Any = None) -> set[str]:
+        return set()
+
+
+class PasswordBackend(ByMembership, ModelBackend):
     """Passwords, unless they are off; never for somebody who comes from a provider."""
 
     def authenticate(self, request: HttpRequest | None, *names: Any, **credentials: Any) -> User | None:
@@ -82,7 +89,7 @@ class PasswordBackend(ModelBackend):
         return super().get_user(user_id) if settings.ADMIN_PASSWORD_SIGN_IN else None
 
 
-class ProviderBackend(FromDiscovery, OIDCAuthenticationBackend):  # type: ignore[misc]
+class ProviderBackend(ByMembership, FromDiscovery, OIDCAuthenticationBackend):  # type: ignore[misc]
     """People by the code that their provider sent them back with."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> User | None:

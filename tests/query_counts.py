@@ -16,11 +16,11 @@ FILE = Path(__file__).with_suffix(".json")
 
 
 @contextmanager
-def expected_query_count(operation: str) -> Iterator[None]:
+def expected_query_count(operation: str) -> Iterator[CaptureQueriesContext]:
     """Fail unless the block takes as many statements as the file says of `operation`."""
     counts = json.loads(FILE.read_text()) if FILE.exists() else {}
     with CaptureQueriesContext(connection) as queries:
-        yield
+        yield queries
     if os.environ.get("UPDATE_QUERY_COUNTS"):
         FILE.write_text(json.dumps({**counts, operation: len(queries)}, indent=2, sort_keys=True) + "\n")
         return

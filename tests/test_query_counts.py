@@ -12,7 +12,8 @@ from pytest_django import Settings
 from shells import services
 from shells.identifiers import encode
 from shells.models import Change, Shell, StandaloneSubmodel, Upload
-from tenants.models import Membership, Module
+from tenants.models import Membership, Module, Role
+from tests.admin.conftest import member
 from tests.bodies import submodel
 from tests.conftest import Persona, post_form, shell_path
 from tests.query_counts import expected_query_count
@@ -164,16 +165,38 @@ def test_admin_lists_of_tenants_and_modules(
         assert admin_client.get(f"/admin/tenants/{model}/").status_code == 200
 
 
+#: Narrowed down, or searched, a list takes at most five statements, whoever asks (session and person among them).
+NARROWED = {
+    "search for a shell": "shell/?q=v",
+    "search for an asset id": "shell/?q=n=v",
+    "shells by idShort": "shell/?q=M*",
+    "shells of a kind": "shell/?asset_kind=Type",
+    "shells with a semantic id": "shell/?semantic_id=urn:plate",
+    "shells created since": "shell/?created_at_from=2020-01-01",
+    "endpoints at a host": "endpoint/?q=example.org",
+    "search for a submodel": "submodel/?q=urn:1",
+    "asset ids by value": "assetid/?q=v",
+    "changes by an author": "change/?author=alice",
+}
+
+
+@pytest.mark.parametrize("shells", [1, 10])
+def test_admin_lists_that_are_narrowed_down(admin_client: Client, alice: Persona, shells: int) -> None:
+    registered(alice, shells)
+    reader = member(alice.tenant, Role.READER)
+    for name, address in NARROWED.items():
+        for whose, client in (("", admin_client), (" of a member", reader)):
+            with expected_query_count(f"admin {name}{whose}") as statements:
+                assert client.get(f"/admin/shells/{address}").status_code == 200
+            assert len(statements) <= 5
+
+
 @pytest.mark.parametrize("shells", [1, 10])
 def test_admin_pages_of_shells(admin_client: Client, alice: Persona, shells: int) -> None:
     last = registered(alice, shells)
     alice.put(shell_path(last), {"id": last})
     shell, change = Shell.objects.get(identifier=last).pk, Change.objects.latest("pk").pk
     for name, address in {
-        "search for a shell": "shell/?q=v",
-        "search for an asset id": "shell/?q=n=v",
-        "shells of a kind": "shell/?asset_kind=Type",
-        "endpoints at a host": "endpoint/?q=example.org",
         "page of a shell": f"shell/{shell}/change/",
         "editor of a shell": f"shell/{shell}/change/?edit=1",
         "history of a shell": f"shell/{shell}/history/",

@@ -10,11 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from shells.admin import search
 from shells.admin.filters import SemanticIdFilter
-from shells.admin.paging import TENANT, KeysetChangeList, LargeListAdmin, Order
+from shells.admin.paging import KeysetChangeList, LargeListAdmin, Order
 from shells.admin.texts import shell_link, text
 from shells.models import AssetId, Endpoint, Shell, Submodel
 from tenants.admin.base import TenantFilter
-from tenants.people import person_of
 
 
 class ContentsAdmin(LargeListAdmin):
@@ -30,16 +29,20 @@ class ContentsAdmin(LargeListAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """The rows of the shell with this identifier; if there is none, what `found` finds."""
+        """What `found` finds."""
         term = search_term.strip()
         if not term:
             return queryset, False
-        tenants = search.tenants_of(person_of(request), request.GET.get(TENANT))
-        shells = Shell.objects.filter(search.identified(term), tenant__in=tenants)
-        keys = list(shells.values_list("pk", flat=True))
-        return (queryset.filter(shell__in=keys) if keys else self.found(queryset, tenants, term)), False
+        tenants = search.tenants_of(request)
+        return self.found(queryset, tenants, term), False
 
     def found(self, queryset: QuerySet[Any], tenants: list[int], term: str) -> QuerySet[Any]:
+        """The rows of the shell that a text identifies; if there is none, what `others` finds."""
+        shells = Shell.objects.filter(search.identified(term), tenant__in=tenants)
+        keys = list(shells.values_list("pk", flat=True))
+        return queryset.filter(shell__in=keys) if keys else self.others(queryset, term)
+
+    def others(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         raise NotImplementedError
 
     @admin.display(description=_("shell"))
@@ -60,7 +63,8 @@ class AssetIdAdmin(ContentsAdmin):
         pair = search.as_pair(term)
         if pair is not None:
             return search.with_asset_ids(queryset, tenants, [pair[0]], pair[1])
-        return search.with_asset_ids(queryset, tenants, search.names_in_use(tenants), term)
+        known = search.asset_ids_known_as(tenants, search.names_in_use(tenants), term)
+        return queryset.filter(pk__in=known)
 
     @admin.display(description=_("value"))
     def text_of_value(self, asset_id: AssetId) -> SafeString:
@@ -79,7 +83,7 @@ class EndpointAdmin(ContentsAdmin):
         "Search finds the endpoints at a host, and those of the shell whose whole identifier is given."
     )
 
-    def found(self, queryset: QuerySet[Any], tenants: list[int], term: str) -> QuerySet[Any]:
+    def others(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         return search.pointing_to(queryset, term)
 
     @admin.display(description=_("address"))
@@ -100,7 +104,7 @@ class SubmodelAdmin(ContentsAdmin):
     search_help_text = _("The whole identifier")
     search_explained = _("Search finds the whole identifier of a submodel, or of its shell.")
 
-    def found(self, queryset: QuerySet[Any], tenants: list[int], term: str) -> QuerySet[Any]:
+    def others(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         return queryset.filter(search.identified(term))
 
     @admin.display(description=_("identifier"))

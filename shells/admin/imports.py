@@ -6,8 +6,8 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin import display
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import ForeignKey, Model
-from django.forms import ModelChoiceField, ModelForm
+from django.db.models import Model
+from django.forms import ModelForm
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
@@ -20,7 +20,6 @@ from shells.admin.descriptors import author
 from shells.models import Upload
 from tenants.admin.base import TenantFilter, TenantRowsAdmin
 from tenants.models import Role
-from tenants.people import person_of
 
 #: So many rejections are shown; the report has all of them.
 SHOWN_REJECTIONS = 100
@@ -61,20 +60,6 @@ class UploadAdmin(TenantRowsAdmin):
         return ", ".join(found)
 
     # --- Sending a file ---------------------------------------------------------------------------
-
-    def formfield_for_foreignkey(
-        self, db_field: "ForeignKey[Any, Any]", request: HttpRequest, **kwargs: Any
-    ) -> "ModelChoiceField[Any]":
-        field: ModelChoiceField[Any] = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        if db_field.name == "tenant":
-            assert field.queryset is not None
-            field.queryset = field.queryset.filter(person_of(request).rows("pk", Role.EDITOR))
-            field.widget.can_view_related = field.widget.can_add_related = False
-            field.widget.can_change_related = field.widget.can_delete_related = False
-            choices = list(field.queryset[:2])
-            if len(choices) == 1:
-                field.initial = choices[0].pk
-        return field
 
     def get_form(self, *args: Any, **kwargs: Any) -> Any:
         form = super().get_form(*args, **kwargs)

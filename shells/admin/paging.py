@@ -4,7 +4,7 @@ A page is found from the row at the edge of the page before it, in the order of 
 tenant; if several tenants are looked at, in each of them. So a page takes as long at a million rows as at a hundred.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection
 from django.db.models import F, Func, OuterRef, QuerySet
 from django.db.models.fields.tuple_lookups import TupleGreaterThan, TupleLessThan
 from django.http import HttpRequest
@@ -27,15 +27,12 @@ from django.utils.translation import gettext as _
 from pydantic_core import from_json, to_json
 from unfold.views import ChangeList
 
-from tenants.admin.base import TenantRowsAdmin
+from tenants.admin.base import TENANT, TenantRowsAdmin
 from tenants.models import Tenant
 from tenants.people import person_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
-
-#: The parameter of `TenantFilter`.
-TENANT = "tenant__id__exact"
 
 
 @dataclass(frozen=True)
@@ -182,10 +179,20 @@ class KeysetChangeList(ChangeList):  # type: ignore[misc]
 
 @contextmanager
 def time_limit() -> Iterator[None]:
-    """What takes longer than a query of the API may is given up, with OperationalError."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL statement_timeout = %s", [settings.QUERY_TIMEOUT_MS])
+    """What takes longer than a query of the API may is given up, with OperationalError.
+
+    The limit goes with each statement in one message to the server, which is one transaction.
+    """
+
+    def limited(
+        execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
+    ) -> Any:
+        limit = f"SET LOCAL statement_timeout = {settings.QUERY_TIMEOUT_MS:d}"
+        result = execute(f"{limit}; {sql}", params, many, context)
+        context["cursor"].nextset()
+        return result
+
+    with connection.execute_wrapper(limited):
         yield
 
 

@@ -4,9 +4,11 @@ import contextlib
 from collections.abc import Iterable
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, Q, QuerySet, TextField, Value
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from shells import identifiers
@@ -19,10 +21,11 @@ from shells.models import (
     host_hash,
     text_hash,
 )
+from tenants.admin.base import TENANT
 from tenants.models import Tenant
-from tenants.people import Person
+from tenants.people import person_of
 
-#: In so many tenants at once an asset id is looked for by its value alone, or under a name.
+#: In so many tenants at once identifiers and asset ids are looked for.
 MAX_TENANTS = 100
 #: So many asset ids of a tenant, the newest ones, say which names are in use.
 NAMES_OF = 500
@@ -80,6 +83,14 @@ def with_asset_ids(
     return queryset.filter(pair__in=pairs, name__in=names, value=value)
 
 
+def asset_ids_known_as(tenants: list[int], names: Iterable[str], text: str) -> QuerySet[Any]:
+    """The keys of the asset ids of these tenants with this text as value, or of the shell that it identifies."""
+    of_tenants = AssetId.objects.filter(tenant__in=tenants)
+    shells = Shell.objects.filter(identified(text), tenant__in=tenants)
+    found = of_tenants.filter(shell__in=shells.values("pk")).values("pk")
+    return found.union(with_asset_ids(of_tenants, tenants, names, text).values("pk"), all=True)
+
+
 def names_in_use(tenants: Iterable[int]) -> set[str]:
     """The names of the newest asset ids of these tenants."""
     newest = AssetId.objects.filter(tenant=OuterRef("pk")).order_by("-shell_id").values("name")[:NAMES_OF]
@@ -87,12 +98,16 @@ def names_in_use(tenants: Iterable[int]) -> set[str]:
     return {name for names in found for name in names}
 
 
-def tenants_of(person: Person, chosen: str | None) -> list[int]:
+def tenants_of(request: HttpRequest) -> list[int]:
     """The keys of the tenants in which a search looks: the chosen one, or those that the person sees."""
-    tenants = Tenant.objects.filter(person.rows("pk"))
-    if chosen and chosen.isdecimal():
-        tenants = tenants.filter(pk=chosen)
-    return list(tenants.values_list("pk", flat=True)[:MAX_TENANTS])
+    seen = [tenant.pk for tenant in person_of(request).seen]
+    chosen = request.GET.get(TENANT, "")
+    if chosen.isdecimal():
+        seen = [key for key in seen if key == int(chosen)]
+    if len(seen) > MAX_TENANTS:
+        text = _("Searched in {some} of {all} tenants only: choose a tenant.")
+        messages.warning(request, text.format(some=MAX_TENANTS, all=len(seen)))
+    return seen[:MAX_TENANTS]
 
 
 def shells_known_as(

@@ -13,14 +13,13 @@ from django.utils.translation import gettext_lazy
 from shells.admin import search
 from shells.admin.descriptors import DescriptorAdmin
 from shells.admin.filters import AssetKindFilter, AssetTypeFilter, CreatedFilter, SubmodelSemanticIdFilter
-from shells.admin.paging import TENANT, KeysetChangeList, Order
+from shells.admin.paging import KeysetChangeList, Order
 from shells.admin.reading import read_shell
 from shells.admin.texts import text
 from shells.collections import SHELLS
 from shells.identifiers import is_global_asset_id
 from shells.models import AssetId, AssetLinks, Endpoint, Shell, Submodel
 from tenants.admin.base import TenantFilter
-from tenants.people import person_of
 
 
 @admin.register(Shell)
@@ -75,7 +74,7 @@ class ShellAdmin(DescriptorAdmin):
             return queryset, False
         if term.endswith("*"):
             return search.starting_with(queryset, term[:-1]), False
-        tenants = search.tenants_of(person_of(request), request.GET.get(TENANT))
+        tenants = search.tenants_of(request)
         pair = search.as_pair(term)
         if pair is None:
             names = search.names_in_use(tenants)

@@ -9,8 +9,11 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from tenants.models import Role
+from tenants.models import Role, Tenant
 from tenants.people import person_of
+
+#: The parameter of `TenantFilter`.
+TENANT = "tenant__id__exact"
 
 
 class TenantFilter(RelatedDropdownFilter):  # type: ignore[misc]
@@ -19,8 +22,7 @@ class TenantFilter(RelatedDropdownFilter):  # type: ignore[misc]
     def field_choices(
         self, field: "Field[Any, Any]", request: HttpRequest, model_admin: "admin.ModelAdmin[Any]"
     ) -> list[Any]:
-        seen = person_of(request).rows("pk")
-        return list(field.get_choices(include_blank=False, limit_choices_to=seen))
+        return [(tenant.pk, str(tenant)) for tenant in person_of(request).seen]
 
 
 class TenantRowsAdmin(ModelAdmin):  # type: ignore[misc]
@@ -60,6 +62,25 @@ class TenantRowsAdmin(ModelAdmin):  # type: ignore[misc]
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self._may(request, self.delete_role, obj)
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Of tenants, those in which the person may add such rows."""
+        if db_field.name == "tenant" and self.add_role is not None:
+            person = person_of(request)
+            kwargs["queryset"] = Tenant.objects.filter(person.rows("pk", self.add_role))
+            possible = [tenant.pk for tenant in person.seen if person.may(self.add_role, tenant.pk)]
+            if len(possible) == 1:
+                kwargs["initial"] = possible[0]
+        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Without the links that would lead from a tenant to its own page and back to a form half filled."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        widget = getattr(field, "widget", None)
+        for link in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
+            if hasattr(widget, link):
+                setattr(widget, link, False)
+        return field
 
     def _may(self, request: HttpRequest, role: Role | None, obj: Model | None = None) -> bool:
         if role is None:

@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 
 from tenants.admin.base import TenantRowsAdmin
-from tenants.models import Role, Tenant
+from tenants.models import Role
 from tenants.people import person_of
 from tenants.services import TenantError
 
@@ -60,25 +60,6 @@ class ServiceAdmin(TenantRowsAdmin):
         form: type[ServiceForm] = super().get_form(request, obj, change=change, **kwargs)
         form.refused = getattr(request, "_refused", None)
         return form
-
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Of tenants, those in which the person may add such rows."""
-        if db_field.name == "tenant":
-            person = person_of(request)
-            kwargs["queryset"] = Tenant.objects.filter(person.rows("pk", Role.ADMIN))
-            tenants = person.tenants(Role.ADMIN)
-            if tenants is not None and len(tenants) == 1:
-                kwargs["initial"] = tenants[0]
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Without the links that would lead from a tenant to its own page and back to a form half filled."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        widget = getattr(field, "widget", None)
-        for link in ("can_add_related", "can_change_related", "can_delete_related", "can_view_related"):
-            if hasattr(widget, link):
-                setattr(widget, link, False)
-        return field
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
         obj.pk = self.write(form, obj, change=change).pk

@@ -10,7 +10,7 @@ from shells import figures
 from shells.models import RefusedRequests, SlowRequest
 from tests.admin.conftest import screenshot
 from tests.bodies import reference, submodel
-from tests.conftest import Persona
+from tests.conftest import Persona, until_others_are_over
 from tests.query_counts import expected_query_count
 from tests.server import Server
 
@@ -24,6 +24,7 @@ def register(someone: Persona, *numbers: int) -> None:
         body = {"id": f"urn:{number}", "submodelDescriptors": [plate]}
         assert someone.register(body).status_code == 201
     figures.observed.write()
+    until_others_are_over()
     figures.refresh()
     figures.count_submodels()
 

@@ -1,6 +1,7 @@
-"""Everybody can use each page of the admin: axe-core finds nothing serious, in light and dark, on a phone.
+"""Everybody can use each page of the admin, in English and German: axe-core finds nothing serious.
 
-The pages are those that links lead to, one of each kind: a new page is looked at without being named here.
+In light and dark, and on a phone. The pages are those that links lead to, one of each kind: a new page is looked at
+without being named here.
 """
 
 import json
@@ -64,11 +65,14 @@ def violations(page: Page, only: list[str]) -> list[str]:
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("_filled")
-def test_each_page(page: Page) -> None:
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_each_page(page: Page, server: Server, language: str) -> None:
+    page.context.add_cookies([{"name": "django_language", "value": language, "url": server.url}])
     complaints: dict[str, list[str]] = {}
     looked_at = []
     for address in pages(page):
         looked_at.append(address)
+        assert page.locator("html").get_attribute("lang") == language
         found = violations(page, GUIDELINES)
         page.evaluate("document.documentElement.classList.add('dark')")
         found += [f"dark: {text}" for text in violations(page, ["color-contrast"])]

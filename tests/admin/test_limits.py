@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from shells.services import set_quota
 from tests.conftest import Persona
 
 
@@ -39,3 +40,13 @@ def test_what_is_no_limit(tenant_admin: Client, alice: Persona, number: str) -> 
     response = tenant_admin.post(address, {"role": "editor", "subject": "", "requests_per_minute": number})
     assert response.status_code == 200
     assert "requests_per_minute" in response.context["adminform"].form.errors
+
+
+def test_the_quota_of_a_tenant_is_on_its_page(admin_client: Client, alice: Persona) -> None:
+    address = f"/admin/tenants/tenant/{alice.tenant.pk}/change/"
+    assert "Quota of shells" not in admin_client.get(address).content.decode()
+    alice.register({"id": "urn:1"})
+    set_quota(alice.tenant.pk, 1500)
+    page = admin_client.get(address).content.decode()
+    assert "Quota of shells" in page
+    assert "1 of 1,500" in page

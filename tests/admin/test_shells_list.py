@@ -4,6 +4,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -11,6 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from shells.admin import search
 from shells.identifiers import encode
 from tenants.models import Membership, Role, Tenant
 from tests.admin.conftest import member
@@ -211,3 +213,39 @@ def test_a_tenant_that_is_none(reader: Client, tenant: str, term: str) -> None:
     assert response.status_code in (200, 302)
     if response.status_code == 200:
         assert response.context["cl"].result_list == []
+
+
+@pytest.mark.django_db(transaction=True)
+class TestTime:
+    """A list that is narrowed down may take as long as a query of the API, and no longer."""
+
+    def test_what_takes_too_long_is_given_up(
+        self, admin_client: Client, alice: Persona, settings: Any
+    ) -> None:
+        alice.register({"id": "urn:1", "assetKind": "Type"})
+        settings.QUERY_TIMEOUT_MS = 200
+        parameters = connection.get_connection_params()
+        for own in ("cursor_factory", "context"):
+            parameters.pop(own, None)
+        with psycopg.connect(**parameters) as other:
+            other.execute("LOCK TABLE shells_shell IN ACCESS EXCLUSIVE MODE")
+            response = admin_client.get(LIST, {"asset_kind": "Type"})
+        assert "That takes too long" in response.content.decode()
+        assert found(admin_client, {"asset_kind": "Type"}) == ["urn:1"]
+
+    def test_the_limit_is_that_of_the_list_alone(self, admin_client: Client, alice: Persona) -> None:
+        alice.register({"id": "urn:1", "assetKind": "Type"})
+        assert found(admin_client, {"asset_kind": "Type"}) == ["urn:1"]
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            assert cursor.fetchone() == ("0",)
+
+
+def test_who_sees_more_tenants_than_are_searched_is_told(
+    admin_client: Client, alice: Persona, charlie: Persona, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MAX_TENANTS", 1)
+    told = "Searched in 1 of 2 tenants only: choose a tenant."
+    assert told in admin_client.get(LIST, {"q": "urn:1"}).content.decode()
+    chosen = {"q": "urn:1", "tenant__id__exact": str(charlie.tenant.pk)}
+    assert told not in admin_client.get(LIST, chosen).content.decode()

@@ -7,7 +7,7 @@ from django.test import Client
 from shells import figures
 from tenants import services
 from tenants.models import Membership, Tenant, Validation
-from tests.conftest import Persona
+from tests.conftest import Persona, until_others_are_over
 
 ADD = "/admin/tenants/tenant/add/"
 
@@ -84,6 +84,7 @@ class TestPage:
     def test_what_it_has(self, reader: Client, alice: Persona, charlie: Persona) -> None:
         alice.register({"id": "urn:mine"})
         charlie.register({"id": "urn:of-another"})
+        until_others_are_over()
         figures.refresh()
         response = reader.get(tenant_page(alice.tenant))
         [(_, facts)] = response.context["panels"]
