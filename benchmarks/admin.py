@@ -19,8 +19,20 @@ ROOT = Path(__file__).resolve().parent.parent
 TENANT = "bench-admin"
 GOAL_MS = 300
 
-#: Name → address below /admin/. {tenant}, {shell} and {change} are the keys of a tenant, a shell and a change.
+#: Name → address below /admin/. {tenant}, {module}, {shell} and {change} stand for keys of such rows.
 PAGES = {
+    "dashboard": "",
+    "tenants": "tenants/tenant/",
+    "tenant": "tenants/tenant/{tenant}/change/",
+    "modules": "tenants/module/",
+    "module": "tenants/module/{module}/change/",
+    "issuers": "tenants/trustedissuer/",
+    "people": "auth/user/",
+    "imports": "shells/upload/",
+    "sending of a file": "shells/upload/add/",
+    "import runs": "shells/importrun/",
+    "bulk operations": "shells/bulkoperation/",
+    "try it": "try-it/",
     "shells": "shells/shell/",
     "shells of a tenant": "shells/shell/?tenant__id__exact={tenant}",
     "shells, far behind": "shells/shell/?p=>[{middle}]",
@@ -110,17 +122,22 @@ def fill(tenant: str, count: int) -> None:
         command = f"{manage} generate_shells {count} | {manage} import_shells --tenant {tenant} -"
         subprocess.run(command, shell=True, check=True)
         connection.cursor().execute("VACUUM ANALYZE")
+    call_command("refresh_figures")
 
 
 def keys(tenant: str) -> dict[str, Any]:
     from shells.models import Change, Shell
+    from tenants.models import Module
+    from tenants.services import add_module
 
+    module = Module.objects.of(tenant).first() or add_module(tenant, "bench")[0]
     of_tenant = Shell.objects.filter(tenant__identifier=tenant).order_by("pk")
     first, last = of_tenant.first(), of_tenant.last()
     assert first is not None
     assert last is not None
     return {
         "tenant": first.tenant_id,
+        "module": module.pk,
         "shell": last.pk,
         "middle": (first.pk + last.pk) // 2,
         "change": Change.objects.order_by("pk").values_list("pk", flat=True)[0],

@@ -184,6 +184,8 @@ def _run(
             with nullcontext() if options.dry_run else transaction.atomic():
                 after = replace(counts)
                 rejections = _written(tenant_pk, batch, found, options, after)
+                if options.dry_run:
+                    services.foresee_quota(tenant_pk, after.created)
                 checkpoint.note(batch, after, report.add(rejections))
             counts = after
             progress(counts)

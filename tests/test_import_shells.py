@@ -1,10 +1,13 @@
 """manage.py import_shells: forms, modes, the report, and input that is bad."""
 
+import contextlib
 import gzip
 import io
 import json
 import os
+import re
 import sys
+import threading
 import zipfile
 from io import StringIO
 from pathlib import Path
@@ -519,3 +522,32 @@ class TestAtTheSameTime:
         with pytest.raises(DatabaseError), transaction.atomic():
             services.copy_many(SHELLS, tenant_a.pk, [prepared[0], broken], services.OnConflict.FAIL)
         assert rows() == (0, 0, 0, 0)
+
+
+def test_on_a_terminal_a_bar_shows_how_far_it_is(
+    tenant_a: Tenant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is rejected stands above it; without a terminal these are lines (above)."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    file = lines(tmp_path / "shells.jsonl", *map(shell_body, range(20)), {"idShort": "Without"})
+    ours, theirs = os.openpty()
+    shown = b""
+
+    def read() -> None:
+        nonlocal shown
+        with contextlib.suppress(OSError):  # nobody writes any more
+            while block := os.read(ours, 4096):
+                shown += block
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    with os.fdopen(theirs, "w") as terminal, pytest.raises(CommandError, match="1 of 21 were rejected"):
+        call_command("import_shells", *COMMON, str(file), stdout=StringIO(), stderr=terminal)
+    reader.join()
+    os.close(ours)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.decode())
+    assert "100%" in text
+    assert re.search(r"21 items, \d+/s, 1 rejected", text)
+    assert re.search(r"shells\.jsonl.*21.*/id", text)
+    assert "━" in text

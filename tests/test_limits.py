@@ -622,6 +622,18 @@ class TestQuota:
         run(*arguments, *([] if how else ["--resume"]))
         assert self.used() == (12, 12)
 
+    def test_a_dry_run_foresees_it(self, tenant_a: Tenant, tmp_path: Path) -> None:
+        shell_services.register(SHELLS, tenant_a.pk, parsed(0))
+        shell_services.set_quota(tenant_a.pk, 3)
+        file = tmp_path / "shells.jsonl"
+        arguments = ["import_shells", "--tenant", "tenant-a", "--dry-run", "--on-conflict", "skip", str(file)]
+        file.write_text("".join(json.dumps({"id": parsed(number).id}) + "\n" for number in range(3)))
+        run(*arguments)
+        file.write_text("".join(json.dumps({"id": parsed(number).id}) + "\n" for number in range(4)))
+        with pytest.raises(CommandError, match=r"no more shells.*; nothing was changed"):
+            run(*arguments)
+        assert self.used() == (1, 3)
+
     def test_an_import_that_replaces_counts_nothing(self, tenant_a: Tenant, tmp_path: Path) -> None:
         shell_services.set_quota(tenant_a.pk, 1)
         file = tmp_path / "shells.jsonl"

@@ -14,8 +14,8 @@ from shells.services.imports import (
     foresee,
     note_run,
 )
-from shells.services.quotas import CannotSetQuota, QuotaExceeded, set_quota
-from shells.services.rebuilding import rebuild_projections
+from shells.services.quotas import CannotSetQuota, QuotaExceeded, foresee_quota, set_quota
+from shells.services.rebuilding import rebuild_asset_links, rebuild_projections
 from shells.services.submodels import add_submodel, remove_submodel, replace_submodel
 from shells.services.writing import (
     SYSTEM,
@@ -49,8 +49,10 @@ __all__ = [
     "copy_many",
     "delete_asset_links",
     "foresee",
+    "foresee_quota",
     "forget_changes",
     "note_run",
+    "rebuild_asset_links",
     "rebuild_projections",
     "register",
     "register_many",

@@ -25,10 +25,15 @@ def set_asset_links(tenant_pk: int, identifier: str, links: list[Members]) -> by
     }
     with transaction.atomic():
         ((key,),) = rows_of(statements.SET_LINKS, parameters)
-        run(statements.CLEAR_LINKS, {"tenant": tenant_pk, "links": key})
-        rows = to_json(projections.asset_links(tenant_pk, links)).decode()
-        run(statements.INSERT_LINKS, {"tenant": tenant_pk, "links": key, "rows": rows})
+        project_asset_links(tenant_pk, key, links)
     return document
+
+
+def project_asset_links(tenant_pk: int, key: int, links: list[Members]) -> None:
+    """Let what is found by asset links be what this document of theirs says."""
+    run(statements.CLEAR_LINKS, {"tenant": tenant_pk, "links": key})
+    rows = to_json(projections.asset_links(tenant_pk, links)).decode()
+    run(statements.INSERT_LINKS, {"tenant": tenant_pk, "links": key, "rows": rows})
 
 
 def delete_asset_links(tenant_pk: int, identifier: str) -> None:

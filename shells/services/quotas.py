@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import IntegrityError, OperationalError, transaction
+from django.db.models import F
 from psycopg.errors import LockNotAvailable
 
 from shells import statements
@@ -35,6 +36,12 @@ def within_quota() -> Iterator[None]:
         if violated_constraint(error) == "quota_is_kept":
             raise QuotaExceeded from None
         raise
+
+
+def foresee_quota(tenant_pk: int, shells: int) -> None:
+    """As if so many shells had been registered just now. Raises QuotaExceeded."""
+    if Quota.objects.filter(tenant=tenant_pk, max_shells__lt=F("shells") + shells).exists():
+        raise QuotaExceeded
 
 
 def set_quota(tenant_pk: int, max_shells: int | None) -> None:

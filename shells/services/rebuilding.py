@@ -5,11 +5,13 @@ import uuid
 from django.db import transaction
 from pydantic_core import from_json
 
-from shells import querysets, statements
+from shells import projections, querysets, statements
 from shells.collections import Collection
 from shells.descriptors import Document
 from shells.identifiers import digest
+from shells.models import AssetLinks
 from shells.projections import Members
+from shells.services.discovery import project_asset_links
 from shells.services.running import run, text_of
 from shells.services.writing import insert_projections
 
@@ -33,6 +35,33 @@ def rebuild_projections(
             for owner, document in wrong:
                 _replace_projections(collection, owner, document)
     return (found[-1].key if found else None), len(found), [document.id for _, document in wrong]
+
+
+def rebuild_asset_links(
+    tenant_pk: int | None, after: int, size: int, *, check: bool
+) -> tuple[int | None, int, list[str]]:
+    """The same of the asset links that were set through discovery; what is returned is that of the shells."""
+    with transaction.atomic():
+        rows = AssetLinks.objects.all() if tenant_pk is None else AssetLinks.objects.of(tenant_pk)
+        found = rows.filter(pk__gt=after).order_by("pk").prefetch_related("items")
+        if not check:
+            found = found.select_for_update()
+        page = list(found[:size])
+        wrong = [links for links in page if not _are_right(links)]
+        if not check:
+            for links in wrong:
+                project_asset_links(links.tenant_id, links.pk, from_json(links.document))
+    return (page[-1].pk if page else None), len(page), [links.identifier for links in wrong]
+
+
+def _are_right(links: AssetLinks) -> bool:
+    rows = projections.asset_links(links.tenant_id, from_json(links.document))
+    stored = sorted(links.items.all(), key=lambda item: item.position)
+    return len(rows) == len(stored) and all(
+        getattr(item, name) == value
+        for item, row in zip(stored, rows, strict=True)
+        for name, value in row.items()
+    )
 
 
 def _is_right(collection: Collection, item: querysets.Projected, members: Members) -> bool:
