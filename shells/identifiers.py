@@ -10,7 +10,8 @@ _encoded = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 #: XML 1.0 `Char`, the characters of every string of the metamodel (aas-registry-api.md §2.1).
 NOT_XML_CHARACTER = re.compile(r"[^\x09\x0a\x0d\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-
+#: So many characters of an idShort are in the index that finds it, whole or by its beginning.
+INDEXED_BEGINNING = 64
 #: The reserved name under which the global asset id is an asset link (AASd-116).
 GLOBAL_ASSET_ID = "globalAssetId"
 

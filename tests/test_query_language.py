@@ -490,6 +490,38 @@ class TestRules:
         assert found(tenant_a, compare("$ends-with", "id", field("idShort"))) == []
         assert found(tenant_a, compare("$contains", "id", {"$strCast": number(1)})) == []
 
+    @pytest.mark.spec("registry-api", "E6")
+    def test_an_id_short_that_is_longer_than_what_is_indexed_of_it(self, tenant_a: Tenant) -> None:
+        """Its first 64 characters are in the index, the rest is compared as well."""
+        names = {"1": "Motor" * 13, "2": "Motor" * 13 + "A", "3": "motor" * 13, "4": "M"}
+        put(tenant_a, *(shell(id_, idShort=name) for id_, name in names.items()), shell("5"))
+        for id_, name in names.items():
+            assert found(tenant_a, compare("$eq", "idShort", name)) == [id_]
+        for start, ids in {
+            "M": ["1", "2", "4"],
+            "Motor" * 12: ["1", "2"],
+            "Motor" * 13: ["1", "2"],
+            "Motor" * 13 + "A": ["2"],
+            "Motor" * 14: [],
+            "": ["1", "2", "3", "4"],
+        }.items():
+            condition = compare("$starts-with", "idShort", start)
+            assert found(tenant_a, condition) == ids
+            others = [id_ for id_ in "12345" if id_ not in ids]
+            assert found(tenant_a, {"$not": condition}) == others
+
+    @pytest.mark.parametrize("operator", ["$eq", "$starts-with"])
+    def test_an_id_short_is_found_by_index(self, tenant_a: Tenant, operator: str) -> None:
+        query = compile_query({"$condition": compare(operator, "idShort", "Motor")}, SHELLS, tenant_a.pk)
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off")
+            cursor.execute(
+                f"EXPLAIN SELECT id FROM shells_shell WHERE tenant_id = %s AND ({query.condition})",
+                [tenant_a.pk, *query.params],
+            )
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert re.search(r"shell_id_short.*\n.*Index Cond: .*left", plan, re.DOTALL), plan
+
     @pytest.mark.spec("registry-api", "E7")
     def test_booleans_have_no_order(self, tenant_a: Tenant) -> None:
         put(tenant_a, shell("true"))

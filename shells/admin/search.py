@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from shells import identifiers
+from shells.identifiers import INDEXED_BEGINNING
 from shells.models import (
-    INDEXED_BEGINNING,
     AssetId,
     Shell,
     Submodel,

@@ -19,13 +19,12 @@ from shells.models.figures import (
     SlowRequest,
     Total,
 )
-from shells.models.indexes import INDEXED_BEGINNING, beginning, host_hash, text_hash
+from shells.models.indexes import beginning, host_hash, text_hash
 from shells.models.quotas import Quota
 from shells.models.shells import AssetId, Endpoint, Shell, Submodel
 from shells.models.submodels import StandaloneEndpoint, StandaloneSubmodel
 
 __all__ = [
-    "INDEXED_BEGINNING",
     "AssetId",
     "AssetLink",
     "AssetLinks",

@@ -4,8 +4,7 @@ from django.db import models
 from django.db.models import F, Func, Value
 from django.db.models.functions import Collate, Left, Lower
 
-#: So much of a short name is in the index that finds it by its beginning.
-INDEXED_BEGINNING = 64
+from shells.identifiers import INDEXED_BEGINNING
 
 
 def text_hash(text: str | Value) -> Func:

@@ -17,7 +17,7 @@ from typing import assert_never
 
 from shells import projections
 from shells.collections import SHELLS, SUBMODELS, Collection
-from shells.identifiers import digest, pair_hash
+from shells.identifiers import INDEXED_BEGINNING, digest, pair_hash
 from shells.query.conditions import (
     BOOLEAN_ORDERS,
     And,
@@ -90,6 +90,9 @@ _HASHED = {
     ("submodelDescriptors", "semanticId"),
     ("semanticId",),
 }
+#: Columns that are indexed by their beginning (`models.beginning`).
+_BY_BEGINNING = {("idShort",)}
+_BEGINNING = f'left({{}}, {INDEXED_BEGINNING}) COLLATE "C"'
 #: As many lists may be joined to the descriptors of each sort; planning more takes long.
 MAX_JOINS = 6
 #: Whether a row of an asset id is seen; one parameter, the subject.
@@ -299,6 +302,11 @@ def _compared(comparison: Comparison, left_alias: str, right_alias: str) -> Sql:
     """A comparison of one value with one value."""
     if found := _field_and_text(comparison):
         return _equals(*found, left_alias or right_alias)
+    match comparison:
+        case Comparison("$starts-with", Values(Field() as field, ()), Constant(Type.STRING, start)) if (
+            _path(field) in _BY_BEGINNING
+        ):
+            return _starts_with(field, start, left_alias)
     sides = [(comparison.left, left_alias), (comparison.right, right_alias)]
     if any(isinstance(operand, Values) and isinstance(operand.field, Nothing) for operand, _ in sides):
         return FALSE
@@ -347,14 +355,27 @@ def _equals(field: Field, text: str, alias: str) -> Sql:
     conditions = [sql("{} IS NOT NULL", column)]
     if field.member == "id":
         conditions.append(Sql(f"{alias}.digest = %s::uuid", (digest(text),)))
-    elif _is_indexed(field):
+    elif _path(field) in _HASHED:
         conditions.append(sql("hashtextextended({}, 0) = hashtextextended({}, 0)", column, constant))
+    elif _path(field) in _BY_BEGINNING:
+        conditions.append(sql(f"{_BEGINNING} = {_BEGINNING}", column, constant))
     return sql("({} AND {} = {})", join(" AND ", conditions), column, constant)
+
+
+def _starts_with(field: Field, start: str, alias: str) -> Sql:
+    """A member begins with a text, by the index."""
+    column, constant = _text(field, alias), param(start)
+    by_index = sql(f"starts_with({_BEGINNING}, {_BEGINNING})", column, constant)
+    return sql("({} IS NOT NULL AND {} AND starts_with({}, {}))", column, by_index, column, constant)
 
 
 def _is_indexed(field: Field) -> bool:
     """Whether there is an index by which a member is found that equals a text."""
-    return field.member == "id" or (*(step.name for step in field.lists), field.member) in _HASHED
+    return field.member == "id" or _path(field) in _HASHED | _BY_BEGINNING
+
+
+def _path(field: Field) -> tuple[str, ...]:
+    return *(step.name for step in field.lists), field.member
 
 
 def _type(operand: Operand) -> Type | None:
