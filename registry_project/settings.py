@@ -276,16 +276,16 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
 ]
-# Requests below these addresses have no session, form, message or user of the admin: the server passes them
-# through the first middleware classes only (registry_project/server.py).
-API_PREFIXES = ("/aas-api/", "/iam/", "/health/")
-API_MIDDLEWARE = [
+_FIRST = [
     "registry_project.middleware.RequestEventMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ORIGINS else []),
-    "registry_project.middleware.ApiSecurityMiddleware",
 ]
+# Requests below these addresses have no session, form, message or user of the admin: the server passes them
+# through a chain of their own (registry_project/server.py).
+API_PREFIXES = ("/aas-api/", "/iam/", "/health/")
+API_MIDDLEWARE = [*_FIRST, "registry_project.middleware.ApiSecurityMiddleware"]
 MIDDLEWARE = [
-    *API_MIDDLEWARE[:-1],
+    *_FIRST,
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

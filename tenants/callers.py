@@ -47,6 +47,7 @@ class Caller:
     validation: Validation
     module_name: str
     role: Role
+    #: When it is believed no longer, in seconds since 1970.
     expires_at: float
     issuer: str = ""
     #: As whom the caller sees asset ids that are for somebody: "" is nobody, None sees all.

@@ -53,7 +53,7 @@ def verified(token: str, kid: str | None, issuer: str, tenant_identifier: str, w
         validation=Validation(trusted.tenant.validation),
         module_name=_client(claims),
         role=role,
-        expires_at=claims["exp"],
+        expires_at=claims["exp"] + settings.TOKEN_LEEWAY_SECONDS,  # by the issuer's clock, not by ours
         issuer=trusted.issuer,
         subject=seen_as(trusted.tenant, role, subjects.pop() if len(subjects) == 1 else ""),
         limits=limits_of(trusted.tenant),

@@ -112,7 +112,10 @@ def test_a_kid_that_plays_tricks(alice: Persona, kid: Any) -> None:
 
 
 class TestClocks:
-    """TOKEN_LEEWAY_SECONDS is for the beginning of a token; its end is its end."""
+    """TOKEN_LEEWAY_SECONDS is for the beginning of our own tokens; their end is their end, by the same clock.
+
+    Those of other issuers: `test_foreign_tokens.py`.
+    """
 
     @pytest.mark.spec("RFC 7519", "4.1.5")
     @pytest.mark.spec("RFC 7519", "4.1.6")

@@ -29,6 +29,7 @@ CHROMIUM = [
 ]  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests that need the browser run in one process: they share it, and the server."""
     for item in items:

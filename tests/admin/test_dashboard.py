@@ -52,7 +52,9 @@ class TestFigures:
     def test_of_the_own_tenants_only(
         self, reader: Client, admin_client: Client, alice: Persona, charlie: Persona
     ) -> None:
+        figures.observed.write()  # what other tests have left in this process
         RefusedRequests.objects.all().delete()
+        SlowRequest.objects.all().delete()
         register(alice, 1)
         charlie.fetch("urn:nowhere")
         figures.observed.note("tenant-b", "GET x", 200, 9.0, "slow-b")

@@ -104,4 +104,5 @@ class TestInTheBrowser:
         headers = httpx2.get(f"{server.url}/aas-api/v3/demo/shell-descriptors").headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert "Content-Security-Policy" not in headers
+        assert "Referrer-Policy" not in headers
         assert "Permissions-Policy" not in headers
