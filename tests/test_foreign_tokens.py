@@ -249,8 +249,10 @@ class TestClaims:
     def test_the_clock_of_an_issuer_may_differ_by_30_seconds(
         self, issuer: Issuer, claim: str, direction: int
     ) -> None:
-        assert call(issuer.token(**{claim: time.time() + 25 * direction})).status_code == 404
-        assert_invalid(call(issuer.token(**{claim: time.time() + 35 * direction})))
+        near: Any = {claim: time.time() + 25 * direction}
+        far: Any = {claim: time.time() + 35 * direction}
+        assert call(issuer.token(**near)).status_code == 404
+        assert_invalid(call(issuer.token(**far)))
 
     def test_the_claim_of_the_audience_can_be_another(self, issuer: Issuer) -> None:
         """Amazon Cognito: access tokens by client credentials have no aud."""
