@@ -86,3 +86,14 @@ def test_a_row_leads_to_its_shell(reader: Client, model: str) -> None:
     page = reader.get(f"/admin/shells/{model}/").content.decode()
     assert f'href="/admin/shells/shell/{Shell.objects.get(identifier="urn:1").pk}/change/"' in page
     assert "urn:2" not in page
+
+
+@pytest.mark.parametrize("model", ["submodel", "endpoint", "assetid"])
+def test_the_history_is_that_of_the_shell(admin_client: Client, reader: Client, model: str) -> None:
+    """Within the own tenants."""
+    for row in admin_client.get(f"/admin/shells/{model}/").context["cl"].result_list:
+        address, shell = f"/admin/shells/{model}/{row.pk}/history/", row.shell
+        history = f"/admin/shells/shell/{shell.pk}/history/"
+        assert admin_client.get(address).headers["Location"] == history
+        theirs = reader.get(address).headers["Location"]
+        assert theirs == (history if shell.tenant.identifier == "tenant-a" else "/admin/")

@@ -73,6 +73,7 @@ def test_each_page(page: Page, server: Server, language: str) -> None:
     for address in pages(page):
         looked_at.append(address)
         assert page.locator("html").get_attribute("lang") == language
+        screenshot(page, f"each-{language}{kind(address).replace('/', '-')}")
         found = violations(page, GUIDELINES)
         page.evaluate("document.documentElement.classList.add('dark')")
         found += [f"dark: {text}" for text in violations(page, ["color-contrast"])]
