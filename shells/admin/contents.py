@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -47,14 +46,8 @@ class ContentsAdmin(LargeListAdmin):
     def others(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         raise NotImplementedError
 
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    def history(self, request: HttpRequest, row: Any) -> HttpResponse:
         """That of the shell: what is read out of it has none of its own."""
-        row = self.get_object(request, unquote(object_id))
-        if row is None:
-            gone: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-            return gone
         return redirect("admin:shells_shell_history", row.shell_id)
 
     @admin.display(description=_("shell"))

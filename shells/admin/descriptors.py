@@ -118,8 +118,7 @@ class DescriptorAdmin(LargeListAdmin):
             return self._edit(request, None)
         row = self.get_object(request, unquote(object_id))
         if row is None and not request.POST.get("identifier"):
-            gone: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-            return gone
+            return self.gone(request, object_id)
         if request.method != "POST" and "edit" not in request.GET:
             return self._read(request, row)
         if not self.has_change_permission(request, row):
@@ -149,13 +148,7 @@ class DescriptorAdmin(LargeListAdmin):
         path = f"{row.tenant.identifier}/{self.collection.name}/{identifiers.encode(row.identifier)}"
         return f"{base}/aas-api/v3/{path}"
 
-    def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id))
-        if row is None:
-            gone: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-            return gone
+    def history(self, request: HttpRequest, row: Any) -> HttpResponse:
         changes = changes_of(self.collection, row.tenant_id, row.identifier)
         if request.GET.get("before", "").isdecimal():
             changes = changes.filter(pk__lt=min(int(request.GET["before"]), 2**63 - 1))

@@ -109,8 +109,7 @@ class ChangeAdmin(DigestSearch, LargeListAdmin):
         rows = self.get_queryset(request).defer(None).select_related("tenant")
         found = with_differences(rows.filter(pk=key)) if key.isdecimal() and len(key) < 19 else []
         if not found:
-            gone: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
-            return gone
+            return self.gone(request, object_id)
         change, lines = found[0]
         context = {
             **self.admin_site.each_context(request),

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
@@ -22,7 +23,7 @@ from django.core.paginator import Paginator
 from django.db import OperationalError, connection
 from django.db.models import F, Func, OuterRef, QuerySet
 from django.db.models.fields.tuple_lookups import TupleGreaterThan, TupleLessThan
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from pydantic_core import from_json, to_json
 from unfold.views import ChangeList
@@ -218,3 +219,19 @@ class LargeListAdmin(TenantRowsAdmin):
     def list_order(self, changelist: KeysetChangeList) -> Order:
         """The order of the list, by what it is narrowed down to: the newest first."""
         return Order()
+
+    def history_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id))
+        return self.gone(request, object_id) if row is None else self.history(request, row)
+
+    def history(self, request: HttpRequest, row: Any) -> HttpResponse:
+        """The page that says what became of a row."""
+        response: HttpResponse = super().history_view(request, str(row.pk))
+        return response
+
+    def gone(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """The answer where there is no such row, or none that the person sees."""
+        response: HttpResponse = self._get_obj_does_not_exist_redirect(request, self.opts, object_id)
+        return response
