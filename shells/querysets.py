@@ -1,6 +1,7 @@
 """Named reads. Each is bound to one tenant: nothing is seen that is not the caller's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -309,22 +310,17 @@ def matching(
     column, seeing = "identifier" if query.ids_only else "document", []
     if column == "document" and subject is not None and collection is SHELLS:
         column, seeing = "shells_visible(%s, document)", [subject]
-    # One message to the server, and so one transaction: the timeout is that of these statements alone.
-    checks = "".join(" SELECT '' ~ %s;" for _ in query.patterns)
+    checks = "".join("SELECT '' ~ %s; " for _ in query.patterns)
     sql = (
-        f"SET LOCAL statement_timeout = %s;{checks} SELECT id, {column} FROM {collection.table}"
+        f"{checks}SELECT id, {column} FROM {collection.table}"
         f" WHERE tenant_id = %s AND id > %s AND ({query.condition}) ORDER BY id LIMIT %s"
     )
     try:
-        with connection.cursor() as cursor:
-            cursor.execute(sql, [timeout_ms, *query.patterns, *seeing, tenant_pk, after, *query.params, size])
+        with time_limit(timeout_ms), connection.cursor() as cursor:
+            cursor.execute(sql, [*query.patterns, *seeing, tenant_pk, after, *query.params, size])
             while cursor.nextset():
                 pass
             return list(cursor.fetchall())
-    except OperationalError as error:
-        if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
-            raise QueryTooExpensive from None
-        raise
     except DataError as error:
         if isinstance(error.__cause__, psycopg.errors.InvalidRegularExpression):
             text = error.__cause__.diag.message_primary or "invalid"
@@ -367,6 +363,29 @@ def _in_all(tenant_pk: int, pairs: AssetLinkPairs, subject: str | None) -> tuple
 
 
 # --- Statements ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def time_limit(milliseconds: int) -> Iterator[None]:
+    """Each statement may take so long. Raises QueryTooExpensive.
+
+    The limit goes with a statement in one message to the server, which is one transaction: it is of this one alone.
+    """
+
+    def limited(
+        execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
+    ) -> Any:
+        result = execute(f"SET LOCAL statement_timeout = {milliseconds:d}; {sql}", params, many, context)
+        context["cursor"].nextset()
+        return result
+
+    try:
+        with connection.execute_wrapper(limited):
+            yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, psycopg.errors.QueryCanceled):
+            raise QueryTooExpensive from None
+        raise
 
 
 def fetch_row(sql: str, params: Sequence[str | None]) -> tuple[bytes | None, ...] | None:

@@ -3,6 +3,7 @@
 alice is an editor of tenant A, bob a reader of tenant A, charlie an editor of tenant B.
 """
 
+import contextlib
 import json
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import psycopg
 import pytest
 from django.db import connection
 from django.test import Client
@@ -159,6 +161,17 @@ def until_others_are_over() -> None:
                 return
             assert time.monotonic() < deadline
             time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def locked(table: str) -> Iterator[None]:
+    """Another session holds a lock on a table: a statement that reads it waits."""
+    parameters = connection.get_connection_params()
+    for own in ("cursor_factory", "context"):
+        del parameters[own]
+    with psycopg.connect(**parameters) as other:
+        other.execute(f"LOCK TABLE {table}")
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import connection
 from pytest_django import Settings
 
 from tests.bodies import endpoint, reference, submodel
-from tests.conftest import Persona, pages, texts
+from tests.conftest import Persona, locked, pages, texts
 
 SHELLS = "/query/shell-descriptors"
 SUBMODELS = "/query/submodel-descriptors"
@@ -146,11 +145,7 @@ def test_100_000_conditions(alice: Persona) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_query_that_takes_too_long(plant: Persona, settings: Settings) -> None:
     settings.QUERY_TIMEOUT_MS = 200
-    parameters = connection.get_connection_params()
-    parameters.pop("cursor_factory")
-    parameters.pop("context")
-    with psycopg.connect(**parameters) as other:
-        other.execute("LOCK TABLE shells_shell")
+    with locked("shells_shell"):
         response = plant.post(SHELLS, ALL)
         assert response.status_code == 503
         assert response["Retry-After"] == "2"

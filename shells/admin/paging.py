@@ -4,13 +4,12 @@ A page is found from the row at the edge of the page before it, in the order of 
 tenant; if several tenants are looked at, in each of them. So a page takes as long at a million rows as at a hundred.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import psycopg
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import ShowFacets
@@ -20,7 +19,6 @@ from django.contrib.admin.views.main import PAGE_VAR
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db import OperationalError, connection
 from django.db.models import F, Func, OuterRef, QuerySet
 from django.db.models.fields.tuple_lookups import TupleGreaterThan, TupleLessThan
 from django.http import HttpRequest, HttpResponse
@@ -28,6 +26,7 @@ from django.utils.translation import gettext as _
 from pydantic_core import from_json, to_json
 from unfold.views import ChangeList
 
+from shells.querysets import QueryTooExpensive, time_limit
 from tenants.admin.base import TENANT, TenantRowsAdmin
 from tenants.models import Tenant
 from tenants.people import person_of
@@ -112,11 +111,9 @@ class KeysetChangeList(ChangeList):  # type: ignore[misc]
         edge = Edge.read(request.GET.get(PAGE_VAR, ""), self._order_fields())
         size = self.list_per_page
         try:
-            with time_limit() if self.is_narrowed else nullcontext():
+            with time_limit(settings.QUERY_TIMEOUT_MS) if self.is_narrowed else nullcontext():
                 found = list(self._rows(request, edge)[: size + 1])
-        except OperationalError as error:
-            if not isinstance(error.__cause__, psycopg.errors.QueryCanceled):
-                raise
+        except QueryTooExpensive:
             messages.warning(request, _("That takes too long. Choose a tenant, or ask for less at once."))
             found = []
         rows = found[:size]
@@ -176,25 +173,6 @@ class KeysetChangeList(ChangeList):  # type: ignore[misc]
 
     def _values(self, row: Any) -> list[Any]:
         return [getattr(row, field) for field in self.order.fields]
-
-
-@contextmanager
-def time_limit() -> Iterator[None]:
-    """What takes longer than a query of the API may is given up, with OperationalError.
-
-    The limit goes with each statement in one message to the server, which is one transaction.
-    """
-
-    def limited(
-        execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]
-    ) -> Any:
-        limit = f"SET LOCAL statement_timeout = {settings.QUERY_TIMEOUT_MS:d}"
-        result = execute(f"{limit}; {sql}", params, many, context)
-        context["cursor"].nextset()
-        return result
-
-    with connection.execute_wrapper(limited):
-        yield
 
 
 class LargeListAdmin(TenantRowsAdmin):

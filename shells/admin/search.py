@@ -12,15 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from shells import identifiers
-from shells.identifiers import INDEXED_BEGINNING
-from shells.models import (
-    AssetId,
-    Shell,
-    Submodel,
-    beginning,
-    host_hash,
-    text_hash,
-)
+from shells.models import AssetId, Shell, Submodel, beginning, host_hash, text_hash
 from tenants.admin.base import TENANT
 from tenants.models import Tenant
 from tenants.people import person_of
@@ -48,8 +40,8 @@ def identified(text: str) -> Q:
 def starting_with(queryset: QuerySet[Any], start: str) -> QuerySet[Any]:
     """The rows whose idShort begins so; `beginning` is what they are ordered by."""
     found: QuerySet[Any] = queryset.annotate(beginning=beginning("id_short"))
-    found = found.filter(beginning__startswith=start[:INDEXED_BEGINNING])
-    return found.filter(id_short__startswith=start) if len(start) > INDEXED_BEGINNING else found
+    found = found.filter(beginning__startswith=start[: identifiers.INDEXED_BEGINNING])
+    return found.filter(id_short__startswith=start) if len(start) > identifiers.INDEXED_BEGINNING else found
 
 
 def pointing_to(queryset: QuerySet[Any], host: str) -> QuerySet[Any]:
@@ -119,7 +111,7 @@ def shells_known_as(
     found = [
         of_tenants.filter(identified(text)).values("pk"),
         equals(of_tenants, "global_asset_id", text).values("pk"),
-        short.filter(beginning=text[:INDEXED_BEGINNING], id_short=text).values("pk"),
+        short.filter(beginning=text[: identifiers.INDEXED_BEGINNING], id_short=text).values("pk"),
         with_asset_ids(AssetId.objects.filter(tenant__in=tenants), tenants, names, text).values("shell_id"),
     ]
     return queryset.filter(pk__in=found[0].union(*found[1:], all=True))

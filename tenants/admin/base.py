@@ -66,9 +66,9 @@ class TenantRowsAdmin(ModelAdmin):  # type: ignore[misc]
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Of tenants, those in which the person may add such rows."""
         if db_field.name == "tenant" and self.add_role is not None:
-            person = person_of(request)
-            kwargs["queryset"] = Tenant.objects.filter(person.rows("pk", self.add_role))
-            possible = [tenant.pk for tenant in person.seen if person.may(self.add_role, tenant.pk)]
+            tenants = Tenant.objects.filter(person_of(request).rows("pk", self.add_role))
+            kwargs["queryset"] = tenants
+            possible = tenants.values_list("pk", flat=True)[:2]
             if len(possible) == 1:
                 kwargs["initial"] = possible[0]
         return super().formfield_for_foreignkey(db_field, request, **kwargs)

@@ -4,7 +4,6 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -17,7 +16,7 @@ from shells.identifiers import encode
 from tenants.models import Membership, Role, Tenant
 from tests.admin.conftest import member
 from tests.bodies import reference, submodel
-from tests.conftest import Persona
+from tests.conftest import Persona, locked
 
 LIST = "/admin/shells/shell/"
 
@@ -224,11 +223,7 @@ class TestTime:
     ) -> None:
         alice.register({"id": "urn:1", "assetKind": "Type"})
         settings.QUERY_TIMEOUT_MS = 200
-        parameters = connection.get_connection_params()
-        for own in ("cursor_factory", "context"):
-            parameters.pop(own, None)
-        with psycopg.connect(**parameters) as other:
-            other.execute("LOCK TABLE shells_shell IN ACCESS EXCLUSIVE MODE")
+        with locked("shells_shell"):
             response = admin_client.get(LIST, {"asset_kind": "Type"})
         assert "That takes too long" in response.content.decode()
         assert found(admin_client, {"asset_kind": "Type"}) == ["urn:1"]
